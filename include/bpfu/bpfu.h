@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libbpfu: bpf(2) in user space.
+ *
+ * The boundary is the system call: bpfu_bpf() takes the commands and the union bpf_attr of
+ * <linux/bpf.h> and answers as a current kernel does. Programs written for libbpf need none of the
+ * functions below: linked with the wrap list (pkg-config --libs libbpfu) or run under the preload
+ * library, their system calls are routed here. See docs/interposition.md.
+ */
+#ifndef BPFU_BPFU_H
+#define BPFU_BPFU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BPFU_API __attribute__((visibility("default")))
+
+union bpf_attr;
+
+/* Version of the library as "MAJOR.MINOR.PATCH". */
+BPFU_API const char *bpfu_version(void);
+
+/*
+ * bpf(2), answered by libbpfu whatever the route of the calling thread.
+ *
+ * @cmd: enum bpf_cmd; @attr, @size: as in bpf(2), unknown trailing bytes must be zero.
+ * Returns what the kernel's call returns (a descriptor, a count or 0), or a negative errno.
+ */
+BPFU_API int bpfu_bpf(int cmd, union bpf_attr *attr, unsigned int size);
+
+/* Who answers the calls of a thread that create something or name no descriptor. */
+enum bpfu_route {
+	BPFU_ROUTE_USER,   /* libbpfu (the default) */
+	BPFU_ROUTE_KERNEL, /* the running kernel */
+};
+
+/*
+ * Set or read the calling thread's route. A call that names a descriptor goes to whoever made the
+ * descriptor, whatever the route. Environment: BPFU_ROUTE=user|kernel sets the initial route.
+ * bpfu_route_set() returns 0 or -EINVAL.
+ */
+BPFU_API int bpfu_route_set(enum bpfu_route route);
+BPFU_API enum bpfu_route bpfu_route_get(void);
+
+/* True if @fd is a descriptor of a libbpfu object. */
+BPFU_API bool bpfu_fd_is_user(int fd);
+
+/*
+ * Check that system calls made through libbpf (or libc's syscall()) really reach the router.
+ * Returns 0, or -ENOSYS if the calls of this program bypass it (libbpf linked dynamically without
+ * the preload library, say). Programs that rely on routing call this first.
+ */
+BPFU_API int bpfu_selftest(void);
+
+/*
+ * Options of the calling thread, in force for programs loaded after the call.
+ *
+ *   jit=on|off     compile programs, or run them in the interpreter (default: on where there is a JIT)
+ *
+ * Environment: BPFU_OPTIONS="jit=off,…" sets the initial values of every thread. Unknown names and
+ * values: -EINVAL. bpfu_option_get() returns NULL for an unknown name.
+ */
+BPFU_API int bpfu_option_set(const char *name, const char *value);
+BPFU_API const char *bpfu_option_get(const char *name);
+
+/* Number of CPU slots: what bpf_get_smp_processor_id() stays below, and libbpf_num_possible_cpus(). */
+BPFU_API unsigned int bpfu_possible_cpus(void);
+
+enum bpfu_log_level { BPFU_LOG_ERROR, BPFU_LOG_WARN, BPFU_LOG_INFO, BPFU_LOG_DEBUG };
+
+/*
+ * Diagnostics of the library (not the verifier's log). @cb gets one line without newline; NULL
+ * restores the default: standard error, at BPFU_LOG=error|warn|info|debug (default warn).
+ */
+typedef void (*bpfu_log_cb)(enum bpfu_log_level level, const char *line, void *ctx);
+BPFU_API void bpfu_set_log_cb(bpfu_log_cb cb, void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BPFU_BPFU_H */

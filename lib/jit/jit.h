@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The JIT driver. README.md is the porting contract: what a backend (x86_64/, arm64/) supplies.
+ * Images are never writable and executable in one mapping (image.c).
+ */
+#ifndef BPFU_JIT_JIT_H
+#define BPFU_JIT_JIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpfu_prog;
+
+struct bpfu_jit_image {
+	uint8_t *code;               /* executable address of the first byte */
+	uint32_t size;               /* bytes of code */
+	uint32_t *subprog_off;       /* per subprogram: offset of its first byte in code */
+	uint32_t *subprog_len;       /* and its length */
+	uint32_t *insn_off;          /* insn_cnt + 1 rows: offset of each instruction's code */
+	struct bpfu_extable_entry *extable;
+	uint32_t extable_cnt;
+	void *mem;                   /* private to image.c */
+};
+
+/* True if there is a backend for the machine we run on and executable memory can be had. */
+bool bpfu_jit_available(void);
+
+/*
+ * Compile @prog (verified and rewritten): sets func, tail_entry, jit and jited.
+ * 0, -ENOMEM, -E2BIG, or -ENOTSUPP (524) if there is no backend. bpfu_jit_release() frees.
+ */
+int bpfu_jit_compile(struct bpfu_prog *prog);
+void bpfu_jit_release(struct bpfu_prog *prog);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a descriptor refers to: maps, programs, BTF objects and links, with one reference count, one
+ * id space per kind, and pinning. Descriptors are real (memfds identified by inode), so dup, fork,
+ * SCM_RIGHTS, poll and close work; fd.c keeps the inode table.
+ *
+ * An object lives while references exist: one per open description known to fd.c, one per pin, and
+ * those held by other objects (a program holds its maps, a link its program). The last put runs
+ * ->release, which frees through bpfu_call_rcu() where programs may still see the memory.
+ */
+#ifndef BPFU_OBJ_OBJ_H
+#define BPFU_OBJ_OBJ_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum bpfu_obj_kind { BPFU_OBJ_MAP, BPFU_OBJ_PROG, BPFU_OBJ_BTF, BPFU_OBJ_LINK, BPFU_OBJ_KINDS };
+
+struct bpfu_obj {
+	enum bpfu_obj_kind kind;
+	uint32_t id;                 /* 0 until published; never reused within 2^31 objects */
+	_Atomic int32_t refs;
+	void (*release)(struct bpfu_obj *obj);
+};
+
+/* Start with one reference, owned by the caller; no id yet. */
+void bpfu_obj_init(struct bpfu_obj *obj, enum bpfu_obj_kind kind,
+		   void (*release)(struct bpfu_obj *obj));
+
+/* Assign an id, from here on found by id. Returns 0 or -ENOMEM/-ENOSPC. */
+int bpfu_obj_publish(struct bpfu_obj *obj);
+
+void bpfu_obj_get(struct bpfu_obj *obj);
+void bpfu_obj_put(struct bpfu_obj *obj); /* NULL is allowed */
+
+/* Object of @kind with @id, with a reference; NULL if there is none. */
+struct bpfu_obj *bpfu_obj_by_id(enum bpfu_obj_kind kind, uint32_t id);
+
+/* Smallest id of @kind above @start; 0 or -ENOENT. */
+int bpfu_obj_next_id(enum bpfu_obj_kind kind, uint32_t start, uint32_t *next);
+
+/* ---- descriptors (fd.c) ---- */
+
+/*
+ * New descriptor for @obj (close-on-exec); takes over the caller's reference on success.
+ * @mem_fd: a memfd whose contents the descriptor must map (BPF_F_MMAPABLE), or -1.
+ * Returns the descriptor or -EMFILE/-ENFILE/-ENOMEM.
+ */
+int bpfu_fd_install(struct bpfu_obj *obj, int mem_fd);
+
+/* Object behind @fd with a reference. Returns NULL if @fd is not ours (of any kind). */
+struct bpfu_obj *bpfu_fd_get(int fd);
+
+/*
+ * As bpfu_fd_get(), with the kernel's errors: -EBADF if the descriptor is closed, not ours or
+ * @wrong_kind if it is an object of another kind (the kernel says -EINVAL in most places).
+ */
+int bpfu_fd_get_kind(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpfu_obj **out);
+
+/* The shim reports what happens to descriptors: before close(fd), after dup. No-ops for others'. */
+void bpfu_fd_closing(int fd);
+void bpfu_fd_duped(int old_fd, int new_fd);
+
+/* ---- pinning, in process (pin.c) ---- */
+int bpfu_pin(const char *path, struct bpfu_obj *obj);  /* 0, -EEXIST, -EPERM (not under a bpffs path) … */
+int bpfu_pin_get(const char *path, struct bpfu_obj **obj);
+int bpfu_unpin(const char *path);                       /* what unlink(2) does; -ENOENT */
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A loaded program. prog_cmd.c builds it: copy of the instructions -> BTF info -> verifier/ ->
+ * rewrite/ -> interp/ or jit/ -> published. After that only the counters change.
+ */
+#ifndef BPFU_OBJ_PROG_H
+#define BPFU_OBJ_PROG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "insn/insn.h"
+#include "obj/obj.h"
+#include "percpu/cpu.h"
+#include "percpu/rcu.h"
+#include "util/options.h"
+
+struct bpfu_btf;
+struct bpfu_jit_image;
+struct bpfu_map;
+struct bpfu_prog;
+struct bpfu_prog_type;
+
+/* A function of the program: 0 is the main program. */
+struct bpfu_subprog {
+	uint32_t start;          /* first instruction, index into insns (kept current by rewrite/) */
+	uint32_t stack_depth;    /* bytes of the frame used, a multiple of 8 */
+	uint32_t func_type_id;   /* BTF FUNC, 0 without func_info */
+	bool has_tail_call;
+	bool tail_call_reachable;
+	bool is_cb;              /* used as a callback */
+	bool is_global;
+	char name[128];          /* from BTF, "" without */
+};
+
+/* How a program is entered. Interpreter: uses @prog; JIT images ignore the second argument. */
+typedef uint64_t (*bpfu_prog_fn)(void *ctx, const struct bpfu_prog *prog);
+
+struct bpfu_prog {
+	struct bpfu_obj obj;
+	struct bpfu_rcu_head rcu;
+
+	bpfu_prog_fn func;
+	void *tail_entry;                /* JIT: where tail calls land (jit/ defines the convention) */
+
+	enum bpf_prog_type type;
+	enum bpf_attach_type expected_attach_type;
+	const struct bpfu_prog_type *type_ops;
+	char name[BPF_OBJ_NAME_LEN];
+	uint8_t tag[BPF_TAG_SIZE];       /* SHA-1 over the instructions as loaded, map fds zeroed */
+	uint32_t prog_flags;             /* BPF_F_* of the load */
+	bool gpl_compatible;
+	bool jited;
+	struct bpfu_options options;
+
+	struct bpf_insn *insns;          /* as loaded, then as rewritten */
+	uint32_t insn_cnt;
+	uint32_t orig_insn_cnt;          /* as loaded */
+
+	struct bpfu_subprog *subprogs;
+	uint32_t subprog_cnt;            /* >= 1 after the verifier */
+
+	struct bpfu_map **used_maps;     /* with references */
+	uint32_t used_map_cnt;
+
+	struct bpfu_btf *btf;            /* reference or NULL */
+	struct bpf_func_info *func_info; /* insn_off kept current by rewrite/ */
+	uint32_t func_info_cnt;
+	struct bpf_line_info *line_info;
+	uint32_t line_info_cnt;
+
+	/* Facts found by the verifier. */
+	uint32_t verified_insns;
+	uint32_t max_ctx_offset;         /* bytes of context read, for raw_tp/syscall ctx_size checks */
+	bool has_callbacks;
+	bool xdp_has_frags;
+
+	/* interp/: one callback value per subprogram (struct bpfu_callback), NULL when compiled. */
+	struct bpfu_callback *callbacks;
+	struct bpfu_jit_image *jit;      /* NULL in the interpreter */
+
+	uint64_t load_time_ns;           /* CLOCK_BOOTTIME */
+	uint32_t created_by_uid;
+	_Atomic uint64_t run_cnt;        /* counted while stats are enabled */
+	_Atomic uint64_t run_time_ns;
+	_Atomic uint64_t recursion_misses;
+	uint32_t attach_btf_id;
+};
+
+static inline struct bpfu_prog *bpfu_prog_of(struct bpfu_obj *obj)
+{
+	return bpfu_container_of(obj, struct bpfu_prog, obj);
+}
+
+static inline void bpfu_prog_put(struct bpfu_prog *prog)
+{
+	bpfu_obj_put(prog ? &prog->obj : NULL);
+}
+
+/* Run @prog on the slot of the calling thread. Nests. */
+static inline uint64_t bpfu_prog_run(const struct bpfu_prog *prog, void *ctx)
+{
+	uint64_t ret;
+
+	bpfu_cpu_enter();
+	ret = prog->func(ctx, prog);
+	bpfu_cpu_exit();
+	return ret;
+}
+
+/*
+ * A callback value: what a program passes where a helper takes a function (bpf_loop's callback_fn).
+ * Compiled programs pass the address of the subprogram's code (bit 0 clear, native calling
+ * convention of five 64-bit arguments); the interpreter passes the address of a struct
+ * bpfu_callback with bit 0 set. Helpers call both through bpfu_callback_call().
+ */
+struct bpfu_callback {
+	uint64_t (*invoke)(const struct bpfu_callback *cb, uint64_t r1, uint64_t r2, uint64_t r3,
+			   uint64_t r4, uint64_t r5);
+	const struct bpfu_prog *prog;
+	uint32_t subprog;
+};
+
+typedef uint64_t (*bpfu_callback_fn)(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4,
+				     uint64_t r5);
+
+static inline uint64_t bpfu_callback_call(uint64_t value, uint64_t r1, uint64_t r2, uint64_t r3,
+					  uint64_t r4, uint64_t r5)
+{
+	if (bpfu_unlikely(value & 1)) {
+		const struct bpfu_callback *cb = (const struct bpfu_callback *)(value - 1);
+
+		return cb->invoke(cb, r1, r2, r3, r4, r5);
+	}
+	return ((bpfu_callback_fn)(uintptr_t)value)(r1, r2, r3, r4, r5);
+}
+
+#endif

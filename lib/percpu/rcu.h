@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Deferred reclamation, as RCU: what a reader can still see is freed only after every section that
+ * was open at the time has ended. A section is bpfu_cpu_enter() … bpfu_cpu_exit(), or the cheaper
+ * bpfu_rcu_read_lock() … unlock() which owns no slot (user-space side of the map commands).
+ * Nothing runs in the background: callbacks run inside later bpfu_call_rcu() and
+ * bpfu_rcu_barrier() calls of any thread that is outside a section.
+ */
+#ifndef BPFU_PERCPU_RCU_H
+#define BPFU_PERCPU_RCU_H
+
+struct bpfu_rcu_head {
+	struct bpfu_rcu_head *next;
+	void (*fn)(struct bpfu_rcu_head *head);
+	unsigned long epoch;
+};
+
+/* Nests, also inside bpfu_cpu_enter(). Cheap; no system call. */
+void bpfu_rcu_read_lock(void);
+void bpfu_rcu_read_unlock(void);
+
+/* Run @fn(@head) after a grace period. May be called inside a section; never blocks. */
+void bpfu_call_rcu(struct bpfu_rcu_head *head, void (*fn)(struct bpfu_rcu_head *head));
+
+/* Wait until all callbacks queued so far have run. Not inside a section. */
+void bpfu_rcu_barrier(void);
+
+#endif
