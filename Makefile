@@ -1,0 +1,34 @@
+# A thin front over Meson: `make run` and `make check` are all a newcomer needs.
+# BUILD=dir chooses the build folder, MESON_ARGS="-Dx=y" the options of its first configuration.
+BUILD ?= build
+MESON_ARGS ?=
+export PATH := $(PATH):/usr/sbin:/sbin
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+# Looks for what is missing; root installs it, everybody else is told the command.
+deps:
+	@scripts/deps build
+
+$(BUILD)/build.ninja: | deps
+	meson setup $(BUILD) $(MESON_ARGS)
+
+run: all
+	$(BUILD)/bench/bpflab run $(ARGS)
+
+check:
+	@scripts/deps check
+	@$(MAKE) --no-print-directory all
+	meson test -C $(BUILD) --no-rebuild --print-errorlogs
+
+tidy: all
+	scripts/tidy $(BUILD)
+
+install: all
+	meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all deps run check tidy install clean
