@@ -8,7 +8,7 @@
  *   BPF_ALU64|BPF_MOV|BPF_X with off == BPFU_OFF_PERCPU   dst = src + this CPU's per-CPU offset
  *   BPF_LD|BPF_IMM|BPF_DW keeps its BPF_PSEUDO_* in src_reg; imm:imm holds the resolved 64 bits.
  *     BPF_PSEUDO_FUNC: the low imm is the target subprogram's first instruction, relative to the
- *     next instruction (as loaded); backends turn it into a callback value (prog.h).
+ *     next slot (idx + 1, as in a user's program); backends turn it into a callback value (prog.h).
  *   BPF_JMP|BPF_CALL src_reg 0: imm is the helper's id. BPF_PSEUDO_CALL: imm is relative to the
  *     next instruction. BPF_PSEUDO_KFUNC_CALL: imm is the index of a kfunc (helper/helper.h).
  *   BPF_JMP|BPF_TAIL_CALL (0xf0): r1 ctx, r2 prog array map, r3 index (imm: 0).
@@ -75,6 +75,14 @@ bool bpfu_insn_opcode_valid(uint8_t code);
  */
 int bpfu_insn_check(const struct bpf_insn *insns, uint32_t cnt, uint32_t idx, char *msg,
 		    size_t msg_size);
+
+/*
+ * The part of bpfu_insn_check() that the kernel applies to every instruction before it looks at
+ * control flow: opcode known, LDX mode, LD_IMM64 complete. The rest it says only of instructions
+ * that its walk reaches.
+ */
+int bpfu_insn_check_early(const struct bpf_insn *insns, uint32_t cnt, uint32_t idx, char *msg,
+			  size_t msg_size);
 
 /*
  * Print one instruction as the kernel's verifier log does, without index or newline, for example

@@ -16,6 +16,9 @@
 #define BPF_JCOND 0xe0 /* may_goto */
 #define BPF_MAY_GOTO 0
 #endif
+#ifndef BPF_ADDR_SPACE_CAST
+#define BPF_ADDR_SPACE_CAST 1 /* off of a 64-bit MOV between registers */
+#endif
 #ifndef BPF_LOAD_ACQ
 #define BPF_LOAD_ACQ 0x100
 #define BPF_STORE_REL 0x110
