@@ -30,6 +30,7 @@ enum bpfu_arg {
 	BPFU_ARG_PTR_TO_STACK,       /* pointer to the stack (callback context), or NULL if OR_NULL */
 	BPFU_ARG_PTR_TO_CONST_STR,   /* NUL-terminated, in a read-only frozen map */
 	BPFU_ARG_PTR_TO_LONG,        /* 8 writable bytes, aligned (strtol) */
+	BPFU_ARG_PTR_TO_MEM_WRITE,   /* as PTR_TO_MEM, and writable too (snprintf) */
 	BPFU_ARG_MAYBE_NULL = 1 << 8,
 };
 
@@ -46,10 +47,10 @@ enum bpfu_helper_flags {
 	BPFU_HELPER_CHANGES_PKT = 1u << 2,     /* invalidates packet pointers */
 	BPFU_HELPER_MIGHT_SLEEP = 1u << 3,     /* only from sleepable programs */
 	BPFU_HELPER_TRACING = 1u << 4,         /* allowed in tracing-family programs (raw_tp …) */
-	BPFU_HELPER_NET = 1u << 5,             /* allowed in skb and XDP programs */
+	BPFU_HELPER_FILTER = 1u << 5,          /* allowed in socket_filter and cgroup_skb */
 	BPFU_HELPER_BASE = 1u << 6,            /* allowed everywhere */
 	BPFU_HELPER_SYSCALL = 1u << 7,         /* allowed in BPF_PROG_TYPE_SYSCALL */
-	BPFU_HELPER_SKB = 1u << 8,             /* tc (and socket filter where the kernel has it) */
+	BPFU_HELPER_SKB = 1u << 8,             /* allowed in sched_cls and sched_act */
 	BPFU_HELPER_XDP = 1u << 9,
 	BPFU_HELPER_ALLOWS_FASTCALL = 1u << 10, /* r1-r5 may be kept (bpf_fastcall) */
 };
@@ -71,6 +72,6 @@ struct bpfu_helper {
 const struct bpfu_helper *bpfu_helper_by_id(int32_t id);
 const char *bpfu_helper_name(int32_t id);
 
-/* Bodies that rewrite/ and tests call by name are declared in helper/bodies.h. */
+/* Bodies that rewrite/, the verifier and tests call by name are declared in helper/bodies.h. */
 
 #endif
