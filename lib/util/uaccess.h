@@ -11,7 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Install the handler (once; idempotent, thread-safe). Called by the functions below as needed. */
+/*
+ * See that the handler is installed; thread-safe. The functions below do it at their first use; call
+ * it again where the application may have installed a handler of its own since (every bpf(2)
+ * command does): ours is then put in front of it again.
+ */
 void bpfu_uaccess_init(void);
 
 /* Copy @n bytes; 0 or -EFAULT (a prefix may have been copied). @n of 0 touches nothing. */

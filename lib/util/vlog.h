@@ -26,12 +26,14 @@ struct bpfu_log {
 	uint64_t cap;
 	uint64_t len;         /* bytes in buf without the NUL */
 	uint64_t total;       /* bytes that were written in all, without the NUL */
+	uint64_t max;         /* largest total ever, with the NUL: a reset does not lower it */
 	bool nomem;
 };
 
 /* As bpf_vlog_init(): -EINVAL if level, buffer and size do not fit together. */
 int bpfu_log_init(struct bpfu_log *log, uint32_t level, uint64_t ubuf, uint32_t size);
 
+/* One call writes at most 1023 bytes, as the kernel's; the rest of a longer text is lost. */
 void bpfu_log_vprintf(struct bpfu_log *log, const char *fmt, va_list ap);
 void bpfu_log_printf(struct bpfu_log *log, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -41,7 +43,7 @@ void bpfu_log_reset(struct bpfu_log *log, uint64_t pos);
 
 /*
  * Copy the text to the user, release the buffer. *@true_size gets the size of the full text with
- * the NUL. Returns 0, -ENOSPC (truncated) or -EFAULT.
+ * the NUL. Returns 0, -ENOSPC (truncated), -EFAULT or -ENOMEM.
  */
 int bpfu_log_finalize(struct bpfu_log *log, uint32_t *true_size);
 
