@@ -189,6 +189,7 @@ static int check_alu(const struct bpf_insn *insn, enum bpfu_form form, struct re
 static int check_jmp(const struct bpf_insn *insn, enum bpfu_form form, struct reason *why)
 {
 	bool jmp32 = BPF_CLASS(insn->code) == BPF_JMP32;
+	int err;
 
 	switch (form) {
 	case BPFU_FORM_CALL:
@@ -208,14 +209,13 @@ static int check_jmp(const struct bpf_insn *insn, enum bpfu_form form, struct re
 		if (insn->src_reg != BPF_MAY_GOTO || insn->dst_reg || insn->imm)
 			return refuse(why, "invalid may_goto imm %d", insn->imm);
 		return 0;
-	case BPFU_FORM_JMP_X:
-		if (insn->imm)
+	default: /* conditional */
+		err = check_reg(insn->dst_reg, why);
+		if (err)
+			return err;
+		if (form == BPFU_FORM_JMP_X ? insn->imm : insn->src_reg)
 			return refuse(why, "BPF_JMP/JMP32 uses reserved fields");
-		return check_regs(insn->dst_reg, insn->src_reg, why);
-	default:
-		if (insn->src_reg)
-			return refuse(why, "BPF_JMP/JMP32 uses reserved fields");
-		return check_reg(insn->dst_reg, why);
+		return form == BPFU_FORM_JMP_X ? check_reg(insn->src_reg, why) : 0;
 	}
 }
 
