@@ -23,6 +23,7 @@ enum bpfu_ctx_kind { /* what a context load yields */
 };
 
 struct bpfu_ctx_access {
+	bool is_ldsx;                /* in: the load extends the sign */
 	enum bpfu_ctx_kind kind;
 	uint32_t ctx_field_size;     /* size of the field when a narrower load is allowed, else 0 */
 };
@@ -52,7 +53,7 @@ struct bpfu_prog_type {
 	void (*retval_range)(const struct bpfu_prog *prog, bool *has, int32_t *min, int32_t *max);
 	/* Direct packet writes allowed. */
 	bool may_write_packet;
-	/* expected_attach_type etc. at load: 0 or -EINVAL. NULL: only 0 is accepted… as the kernel. */
+	/* expected_attach_type at load: 0 or -EINVAL. NULL: the type takes any, as in the kernel. */
 	int (*load_check)(const union bpf_attr *attr);
 	/*
 	 * BPF_PROG_TEST_RUN. @attr is our copy; results are written to it and to user memory, the
