@@ -49,7 +49,7 @@ struct bpfu_prog {
 	enum bpf_attach_type expected_attach_type;
 	const struct bpfu_prog_type *type_ops;
 	char name[BPF_OBJ_NAME_LEN];
-	uint8_t tag[BPF_TAG_SIZE];       /* SHA-1 over the instructions as loaded, map fds zeroed */
+	uint8_t tag[BPF_TAG_SIZE];       /* SHA-256 of the instructions as loaded, map fds zeroed */
 	uint32_t prog_flags;             /* BPF_F_* of the load */
 	bool gpl_compatible;
 	bool jited;
@@ -64,6 +64,8 @@ struct bpfu_prog {
 
 	struct bpfu_map **used_maps;     /* with references */
 	uint32_t used_map_cnt;
+	struct bpfu_btf **used_btfs;     /* BTF objects of the load's fd_array, with references */
+	uint32_t used_btf_cnt;
 
 	struct bpfu_btf *btf;            /* reference or NULL */
 	struct bpf_func_info *func_info; /* insn_off kept current by rewrite/ */
@@ -80,6 +82,7 @@ struct bpfu_prog {
 	/* interp/: one callback value per subprogram (struct bpfu_callback), NULL when compiled. */
 	struct bpfu_callback *callbacks;
 	struct bpfu_jit_image *jit;      /* NULL in the interpreter */
+	void (*release_code)(struct bpfu_prog *prog); /* undoes interp/ or jit/; NULL before */
 
 	uint64_t load_time_ns;           /* CLOCK_BOOTTIME */
 	uint32_t created_by_uid;
@@ -94,9 +97,32 @@ static inline struct bpfu_prog *bpfu_prog_of(struct bpfu_obj *obj)
 	return bpfu_container_of(obj, struct bpfu_prog, obj);
 }
 
+/* A zeroed program with one reference, or NULL. The last put frees all that its fields hold. */
+struct bpfu_prog *bpfu_prog_new(void);
+
+/* Guards used_maps and used_map_cnt of published programs, which BPF_PROG_BIND_MAP may extend. */
+void bpfu_prog_lock_maps(void);
+void bpfu_prog_unlock_maps(void);
+
+/* Hold @map in used_maps unless it is there; takes over the caller's reference. 0 or -ENOMEM. */
+int bpfu_prog_bind_map(struct bpfu_prog *prog, struct bpfu_map *map);
+
 static inline void bpfu_prog_put(struct bpfu_prog *prog)
 {
 	bpfu_obj_put(prog ? &prog->obj : NULL);
+}
+
+/* Open descriptors of BPF_ENABLE_STATS; while there are any, runs are counted and timed. */
+extern _Atomic uint32_t bpfu_stats_users;
+
+uint64_t bpfu_prog_call_counted(const struct bpfu_prog *prog, void *ctx);
+
+/* Run @prog; the caller is inside bpfu_cpu_enter() … bpfu_cpu_exit(). */
+static inline uint64_t bpfu_prog_call(const struct bpfu_prog *prog, void *ctx)
+{
+	if (bpfu_unlikely(atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed)))
+		return bpfu_prog_call_counted(prog, ctx);
+	return prog->func(ctx, prog);
 }
 
 /* Run @prog on the slot of the calling thread. Nests. */
@@ -105,7 +131,7 @@ static inline uint64_t bpfu_prog_run(const struct bpfu_prog *prog, void *ctx)
 	uint64_t ret;
 
 	bpfu_cpu_enter();
-	ret = prog->func(ctx, prog);
+	ret = bpfu_prog_call(prog, ctx);
 	bpfu_cpu_exit();
 	return ret;
 }
