@@ -6,28 +6,47 @@
 static inline void bpfu_cpu_enter(void)
 {
 	struct bpfu_cpu_self *self = &bpfu_cpu_self;
-	uint32_t depth = atomic_load_explicit(&self->depth, memory_order_relaxed);
+	uint64_t state = atomic_load_explicit(&self->state, memory_order_relaxed);
 
-	atomic_store_explicit(&self->depth, depth + 1, BPFU_CPU_ORDER);
+	atomic_store_explicit(&self->state, state + 1, BPFU_CPU_ORDER);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (bpfu_unlikely(depth == 0 && atomic_load_explicit(&self->revoked, BPFU_CPU_ORDER)))
+	/* Also when nested: a signal may have come between these two accesses of an outer entry. */
+	if (bpfu_unlikely(atomic_load_explicit(&self->attention, BPFU_CPU_ORDER)))
 		bpfu_cpu_enter_slow();
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* One section less; the end of the outermost one is counted, so that rcu.c can tell two apart. */
+static inline uint64_t bpfu_state_left(uint64_t state)
+{
+	state--;
+	return state & BPFU_STATE_NEST ? state : state + BPFU_STATE_SEQ;
 }
 
 static inline void bpfu_cpu_exit(void)
 {
 	struct bpfu_cpu_self *self = &bpfu_cpu_self;
-	uint32_t depth = atomic_load_explicit(&self->depth, memory_order_relaxed);
+	uint64_t state = atomic_load_explicit(&self->state, memory_order_relaxed);
 
-	atomic_store_explicit(&self->depth, depth - 1, memory_order_release);
+#ifdef BPFU_TSAN
+	atomic_store_explicit(&self->state, bpfu_state_left(state), memory_order_seq_cst);
+#else
+	atomic_store_explicit(&self->state, bpfu_state_left(state), memory_order_release);
+#endif
 	atomic_signal_fence(memory_order_seq_cst);
-	if (bpfu_unlikely(depth == 1 && atomic_load_explicit(&self->revoked, BPFU_CPU_ORDER)))
+	if (bpfu_unlikely(atomic_load_explicit(&self->attention, BPFU_CPU_ORDER)))
 		bpfu_cpu_exit_slow();
+}
+
+static inline uint32_t bpfu_cpu_depth(void)
+{
+	return atomic_load_explicit(&bpfu_cpu_self.state, memory_order_relaxed) & BPFU_STATE_NEST;
 }
 
 static inline void bpfu_cpu_relax(void)
 {
-	if (bpfu_unlikely(atomic_load_explicit(&bpfu_cpu_self.revoked, memory_order_relaxed))) {
+	if (bpfu_unlikely(atomic_load_explicit(&bpfu_cpu_self.attention, memory_order_relaxed) &
+			  (BPFU_CPU_WANTED | BPFU_CPU_GP))) {
 		bpfu_cpu_exit();
 		bpfu_cpu_enter();
 	}
