@@ -48,7 +48,7 @@ static int test_run(struct bpfu_prog *prog, union bpf_attr *attr)
 	} else {
 		bpfu_cpu_enter();
 	}
-	attr->test.retval = (uint32_t)prog->func(args, prog);
+	attr->test.retval = (uint32_t)bpfu_prog_call(prog, args);
 	bpfu_cpu_exit();
 	return 0;
 }

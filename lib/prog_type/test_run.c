@@ -68,7 +68,7 @@ void bpfu_test_repeat(const struct bpfu_prog *prog, void *ctx, const union bpf_a
 	bpfu_cpu_enter();
 	start = now_ns();
 	for (uint32_t i = 0; i < repeat; i++) {
-		*retval = (uint32_t)prog->func(ctx, prog);
+		*retval = (uint32_t)bpfu_prog_call(prog, ctx);
 		bpfu_cpu_relax();
 	}
 	spent = (now_ns() - start) / repeat;

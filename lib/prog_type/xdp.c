@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * BPF_PROG_TYPE_XDP: context, access rules and test runs. Packets longer than what fits a page
- * beside its head and tail room continue in page-sized fragments (helper/net.h). Live frames
- * (BPF_F_TEST_XDP_LIVE_FRAMES) would go to the network; there is none here: -ENOTSUPP.
+ * beside its head and tail room, or than the data_end of the given context, continue in page-sized
+ * fragments (helper/net.h). Live frames (BPF_F_TEST_XDP_LIVE_FRAMES) would go to the network; there
+ * is none here: -ENOTSUPP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,14 +92,15 @@ static int check_device(const struct xdp_md *md)
 	return md->rx_queue_index ? -EINVAL : 0;
 }
 
-/* Allocate the frame and copy the packet: headroom as agreed, then linear part, then fragments. */
-static int packet_in(struct bpfu_xdp *xdp, const union bpf_attr *attr, uint32_t headroom)
+/* Allocate the frame and copy the packet: headroom with meta data, linear part, fragments. */
+static int packet_in(struct bpfu_xdp *xdp, const union bpf_attr *attr, const struct xdp_md *ctx)
 {
+	uint32_t headroom = HEADROOM - ctx->data;
 	uint32_t max = BPFU_PAGE_SIZE - headroom - BPFU_SHARED_INFO_SIZE;
-	uint32_t size = attr->test.data_size_in, linear = BPFU_MIN(size, max);
+	uint32_t size = attr->test.data_size_in, linear = BPFU_MIN(ctx->data_end, max);
 	uint32_t frags = size - linear;
 
-	if (size < BPFU_ETH_HLEN)
+	if (size - ctx->data < BPFU_ETH_HLEN)
 		return -EINVAL;
 	if (frags > MAX_FRAGS * BPFU_PAGE_SIZE)
 		return -ENOMEM;
@@ -150,11 +152,13 @@ static int test_run(struct bpfu_prog *prog, union bpf_attr *attr)
 	err = bpfu_test_ctx_in(attr, &ctx, sizeof(ctx), &given);
 	if (err)
 		return err;
+	if (!given)
+		ctx.data_end = attr->test.data_size_in;
 	/* The packet's first ctx.data bytes are meta data, which lie in the headroom. */
-	if (given && (ctx.data_meta || ctx.data_end != attr->test.data_size_in ||
-		      ctx.data > ctx.data_end || bpfu_xdp_metalen_invalid(ctx.data)))
+	if (ctx.data_meta || ctx.data_end > attr->test.data_size_in || ctx.data > ctx.data_end ||
+	    ctx.data > HEADROOM - BPFU_XDP_FRAME_SIZE || bpfu_xdp_metalen_invalid(ctx.data))
 		return -EINVAL;
-	err = packet_in(&xdp, attr, HEADROOM - ctx.data);
+	err = packet_in(&xdp, attr, &ctx);
 	if (!err)
 		err = check_device(&ctx);
 	if (!err) {
