@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Frames: which registers a function saves, its prologue and epilogue, and constants. README.md has
+ * the picture.
+ */
+#include "jit/arm64/lower.h"
+
+static void plan_frame(struct a64_jit *j)
+{
+	const struct bpfu_func_facts *func = j->func;
+
+	j->save_cnt = 0;
+	for (unsigned r = BPF_REG_6; r <= BPF_REG_9; r++)
+		if (func->used >> r & 1)
+			j->save[j->save_cnt++] = a64_regmap[r];
+	if (j->save_cnt % 2)
+		j->save[j->save_cnt++] = A64_ZR;
+	j->stack = func->used >> BPF_REG_10 & 1 ? BPFU_ROUND_UP(func->stack, 16) : 0;
+	j->frame = j->stack || func->has_call || func->tail_reach;
+}
+
+/*
+ * native: save x29, x30, x26; put a zero counter on the stack and its address into x26, which every
+ * function within reach of tail calls expects; call direct; restore; return.
+ */
+static void counter_stub(struct a64_jit *j, uint32_t f)
+{
+	a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -32));
+	a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	a64_emit(j, a64_stp(A64_TCC, A64_ZR, A64_SP, 16));
+	a64_emit(j, a64_add_i(true, A64_TCC, A64_SP, 24));
+	a64_emit(j, a64_bl(0));
+	bpfu_layout_reloc(j->l, 4, A64_RELOC_CALL, BPFU_RELOC_LABEL,
+			  bpfu_jit_direct_label(j->ctx, f));
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TCC, A64_SP, 16));
+	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 32));
+	a64_emit(j, a64_ret());
+}
+
+void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
+{
+	j->func = &j->ctx->facts.funcs[f];
+	plan_frame(j);
+
+	bpfu_layout_func(j->l);
+	bpfu_layout_set_label(j->l, bpfu_jit_native_label(j->ctx, f));
+	if (j->func->tail_reach && (!f || j->func->is_callback))
+		counter_stub(j, f);
+	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
+
+	if (j->frame) {
+		a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -16));
+		a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	}
+	for (unsigned i = 0; i < j->save_cnt; i += 2)
+		a64_emit(j, a64_stp_pre(j->save[i], j->save[i + 1], A64_SP, -16));
+	if (j->stack)
+		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, j->stack));
+}
+
+/* Undo the prologue, all but the return. */
+void bpfu_a64_epilogue(struct a64_jit *j)
+{
+	if (j->stack)
+		a64_emit(j, a64_add_i(true, A64_SP, A64_SP, j->stack));
+	for (unsigned i = j->save_cnt; i > 0; i -= 2)
+		a64_emit(j, a64_ldp_post(j->save[i - 2], j->save[i - 1], A64_SP, 16));
+	if (j->frame)
+		a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 16));
+}
+
+/*
+ * Sixteen bits at a time: MOVZ or MOVN for the first, whichever leaves fewer MOVK; a single ORR
+ * where the pattern is a logical immediate.
+ */
+void bpfu_a64_mov_imm(struct a64_jit *j, uint8_t dst, uint64_t imm)
+{
+	bool sf = imm >> 32;
+	unsigned zeros = 0, ones = 0, halves = sf ? 4 : 2;
+	bool inverted, first = true;
+	uint32_t fields;
+
+	for (unsigned i = 0; i < halves; i++) {
+		uint16_t half = (uint16_t)(imm >> (16 * i));
+
+		zeros += half == 0;
+		ones += half == UINT16_MAX;
+	}
+	if (halves - BPFU_MAX(zeros, ones) > 1 &&
+	    a64_logical_imm(sf ? imm : imm | imm << 32, &fields)) {
+		a64_emit(j, a64_logic_i(A64_ORR, sf, dst, A64_ZR, fields));
+		return;
+	}
+
+	inverted = ones > zeros;
+	for (unsigned i = 0; i < halves; i++) {
+		uint16_t half = (uint16_t)(imm >> (16 * i));
+
+		if (half == (inverted ? UINT16_MAX : 0))
+			continue;
+		if (!first)
+			a64_emit(j, a64_movk(sf, dst, half, (uint8_t)i));
+		else if (inverted)
+			a64_emit(j, a64_movn(sf, dst, (uint16_t)~half, (uint8_t)i));
+		else
+			a64_emit(j, a64_movz(sf, dst, half, (uint8_t)i));
+		first = false;
+	}
+	if (first)
+		a64_emit(j, inverted ? a64_movn(sf, dst, 0, 0) : a64_movz(sf, dst, 0, 0));
+}
