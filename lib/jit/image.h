@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Executable memory. No mapping is ever writable and executable at once, and freed code does not
+ * stay executable.
+ *
+ *   usual     regions: a memfd mapped twice, once executable near libbpfu's own code (so that
+ *             helpers are within reach of a call), once writable elsewhere. Images are runs of
+ *             chunks in a region; freed ones are overwritten with trap instructions.
+ *   fallback  (memfd refused, or too big for a region) anonymous memory of its own per image,
+ *             written first and then made executable; freed by unmapping.
+ *
+ * Regions are shared memory, so fork() freezes them: parent and child go on running what is in
+ * them, but nothing is overwritten any more, and new images go to new regions.
+ */
+#ifndef BPFU_JIT_IMAGE_H
+#define BPFU_JIT_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpfu_image_region;
+
+struct bpfu_image {
+	uint8_t *rx;                      /* where it runs */
+	uint8_t *rw;                      /* where it is written */
+	size_t size;                      /* bytes, whole chunks */
+	struct bpfu_image_region *region; /* NULL: anonymous memory of its own */
+};
+
+/* Overwrites @n bytes with trap instructions; supplied by the backend. */
+typedef void (*bpfu_image_fill)(uint8_t *p, size_t n);
+
+/* Memory for @size bytes of code. Write to ->rw, then bpfu_image_seal(). 0 or -ENOMEM. */
+int bpfu_image_alloc(struct bpfu_image *image, size_t size);
+
+/* Writing is over; from here ->rx may be run on any thread. 0 or -ENOMEM (then free it). */
+int bpfu_image_seal(struct bpfu_image *image);
+
+/* Nobody runs it any more. @fill NULL: no code was ever written to it. */
+void bpfu_image_free(struct bpfu_image *image, bpfu_image_fill fill);
+
+/* True if executable memory can be had. Decided at the first call. */
+bool bpfu_image_available(void);
+
+enum bpfu_image_mode { BPFU_IMAGE_AUTO, BPFU_IMAGE_ANON };
+
+/* For tests: take the fallback from now on. */
+void bpfu_image_set_mode(enum bpfu_image_mode mode);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The driver: facts -> backend's lowering -> layout -> image. One pass over the program each; the
+ * only repetition is for helpers that turn out to be out of reach of a direct call.
+ */
+#include "jit/jit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/backend.h"
+#include "jit/image.h"
+#include "obj/prog.h"
+#include "util/uaccess.h"
+
+#ifndef ENOTSUPP
+#define ENOTSUPP 524
+#endif
+
+static const struct bpfu_jit_backend *const backends[] = {
+	&bpfu_jit_x86_64,
+	&bpfu_jit_arm64,
+};
+
+#if defined(__x86_64__)
+#define HOST "x86_64"
+#elif defined(__aarch64__)
+#define HOST "aarch64"
+#else
+#define HOST "none"
+#endif
+
+const struct bpfu_jit_backend *bpfu_jit_backend_find(const char *name)
+{
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(backends); i++)
+		if (!strcmp(backends[i]->name, name ? name : HOST))
+			return backends[i];
+	return NULL;
+}
+
+bool bpfu_jit_available(void)
+{
+	return bpfu_jit_backend_find(NULL) && bpfu_image_available();
+}
+
+static void host_target(const struct bpfu_jit_backend *backend, struct bpfu_jit_target *target)
+{
+	bool native = backend == bpfu_jit_backend_find(NULL);
+
+	target->cpu = native ? backend->cpu_features() : backend->cpu_all;
+	target->self_tpoff = bpfu_cpu_self_tpoff();
+	target->far_calls = false;
+}
+
+/* Facts, lowering and layout: after this, ctx->layout can be written. */
+static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
+		    const struct bpfu_jit_backend *backend, const struct bpfu_jit_target *target)
+{
+	int err;
+
+	ctx->prog = prog;
+	ctx->insns = prog->insns;
+	ctx->insn_cnt = prog->insn_cnt;
+	ctx->target = *target;
+	err = bpfu_facts_init(&ctx->facts, prog);
+	if (err)
+		return err;
+	bpfu_layout_init(&ctx->layout, prog->insn_cnt, prog->subprog_cnt,
+			 (size_t)prog->insn_cnt * backend->bytes_per_insn + 64,
+			 backend->disp_from_end);
+	if (!ctx->layout.err)
+		err = backend->lower(ctx);
+	if (!err)
+		err = bpfu_layout_run(&ctx->layout);
+	if (!err)
+		return 0;
+	bpfu_layout_release(&ctx->layout);
+	bpfu_facts_release(&ctx->facts);
+	return err;
+}
+
+static void ctx_release(struct bpfu_jit_ctx *ctx)
+{
+	bpfu_layout_release(&ctx->layout);
+	bpfu_facts_release(&ctx->facts);
+}
+
+static void put_offsets(const struct bpfu_jit_ctx *ctx, uint32_t *func_off, uint32_t *func_len,
+			uint32_t *insn_off)
+{
+	for (uint32_t f = 0; f < ctx->layout.func_cnt; f++) {
+		func_off[f] = ctx->layout.funcs[f].off;
+		func_len[f] = ctx->layout.funcs[f].len;
+	}
+	for (uint32_t i = 0; i < ctx->insn_cnt; i++)
+		insn_off[i] = bpfu_layout_label_off(&ctx->layout, i);
+	insn_off[ctx->insn_cnt] = ctx->layout.size;
+}
+
+int bpfu_jit_generate(const struct bpfu_prog *prog, const struct bpfu_jit_backend *backend,
+		      const struct bpfu_jit_target *target, uint64_t base,
+		      struct bpfu_jit_code *code)
+{
+	struct bpfu_jit_target host;
+	struct bpfu_jit_ctx ctx;
+	int err;
+
+	if (!target) {
+		host_target(backend, &host);
+		target = &host;
+	}
+	err = ctx_init(&ctx, prog, backend, target);
+	if (err)
+		return err;
+	code->size = ctx.layout.size;
+	code->bytes = malloc(code->size);
+	code->insn_off = malloc((prog->insn_cnt + 1) * sizeof(uint32_t));
+	code->func_off = malloc(prog->subprog_cnt * sizeof(uint32_t));
+	code->func_len = malloc(prog->subprog_cnt * sizeof(uint32_t));
+	err = -ENOMEM;
+	if (code->bytes && code->insn_off && code->func_off && code->func_len) {
+		put_offsets(&ctx, code->func_off, code->func_len, code->insn_off);
+		err = bpfu_layout_write(&ctx.layout, code->bytes, base, &backend->writer);
+	}
+	if (err)
+		bpfu_jit_code_release(code);
+	ctx_release(&ctx);
+	return err;
+}
+
+void bpfu_jit_code_release(struct bpfu_jit_code *code)
+{
+	free(code->bytes);
+	free(code->insn_off);
+	free(code->func_off);
+	free(code->func_len);
+	memset(code, 0, sizeof(*code));
+}
+
+/* The image's description in one block: itself, memory, exception table, offsets. */
+static struct bpfu_jit_image *image_new(const struct bpfu_jit_ctx *ctx)
+{
+	size_t ext_size = ctx->layout.ext_cnt * sizeof(struct bpfu_extable_entry);
+	size_t offs = 2 * (size_t)ctx->layout.func_cnt + ctx->insn_cnt + 1;
+	struct bpfu_jit_image *jit;
+
+	jit = malloc(sizeof(*jit) + sizeof(struct bpfu_image) + ext_size + offs * sizeof(uint32_t));
+	if (!jit)
+		return NULL;
+	jit->size = ctx->layout.size;
+	jit->mem = jit + 1;
+	jit->extable = (struct bpfu_extable_entry *)((struct bpfu_image *)jit->mem + 1);
+	jit->extable_cnt = ctx->layout.ext_cnt;
+	jit->subprog_off = (uint32_t *)(jit->extable + jit->extable_cnt);
+	jit->subprog_len = jit->subprog_off + ctx->layout.func_cnt;
+	jit->insn_off = jit->subprog_len + ctx->layout.func_cnt;
+	put_offsets(ctx, jit->subprog_off, jit->subprog_len, jit->insn_off);
+	return jit;
+}
+
+static int image_write(struct bpfu_jit_image *jit, const struct bpfu_jit_ctx *ctx,
+		       const struct bpfu_jit_backend *backend)
+{
+	struct bpfu_image *mem = jit->mem;
+	int err = bpfu_image_alloc(mem, jit->size);
+
+	if (err)
+		return err;
+	jit->code = mem->rx;
+	err = bpfu_layout_write(&ctx->layout, mem->rw, (uintptr_t)mem->rx, &backend->writer);
+	if (!err) {
+		backend->writer.fill(mem->rw + jit->size, mem->size - jit->size);
+		err = bpfu_image_seal(mem);
+	}
+	if (err)
+		goto err_free;
+
+	for (uint32_t i = 0; i < jit->extable_cnt; i++) {
+		const struct bpfu_layout_ext *ext = &ctx->layout.exts[i];
+
+		jit->extable[i].insn = bpfu_u64(jit->code) + bpfu_layout_off(&ctx->layout, ext->pos);
+		jit->extable[i].fixup =
+			bpfu_u64(jit->code) + bpfu_layout_label_off(&ctx->layout, ext->fixup);
+	}
+	if (jit->extable_cnt)
+		err = bpfu_extable_register(jit->extable, jit->extable_cnt);
+	if (!err)
+		return 0;
+
+err_free:
+	bpfu_image_free(mem, backend->writer.fill);
+	return err;
+}
+
+static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backend,
+		   const struct bpfu_jit_target *target)
+{
+	struct bpfu_jit_image *jit;
+	struct bpfu_jit_ctx ctx;
+	int err = ctx_init(&ctx, prog, backend, target);
+
+	if (err)
+		return err;
+	jit = image_new(&ctx);
+	err = jit ? image_write(jit, &ctx, backend) : -ENOMEM;
+	if (!err) {
+		const uint8_t *func = jit->code + bpfu_layout_label_off(
+			&ctx.layout, bpfu_jit_native_label(&ctx, 0));
+		uint8_t *tail = jit->code + bpfu_layout_label_off(
+			&ctx.layout, bpfu_jit_direct_label(&ctx, 0));
+
+		prog->func = (bpfu_prog_fn)(uintptr_t)func;
+		prog->tail_entry = tail;
+		prog->jit = jit;
+		prog->jited = true;
+	} else {
+		free(jit);
+	}
+	ctx_release(&ctx);
+	return err;
+}
+
+int bpfu_jit_compile(struct bpfu_prog *prog)
+{
+	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
+	struct bpfu_jit_target target;
+	int err;
+
+	if (!backend || !bpfu_image_available())
+		return -ENOTSUPP;
+	host_target(backend, &target);
+	err = compile(prog, backend, &target);
+	if (err == -ERANGE) {
+		target.far_calls = true;
+		err = compile(prog, backend, &target);
+	}
+	return err;
+}
+
+void bpfu_jit_release(struct bpfu_prog *prog)
+{
+	struct bpfu_jit_image *jit = prog->jit;
+
+	if (!jit)
+		return;
+	if (jit->extable_cnt)
+		bpfu_extable_unregister(jit->extable);
+	bpfu_image_free(jit->mem, bpfu_jit_backend_find(NULL)->writer.fill);
+	free(jit);
+	prog->jit = NULL;
+	prog->jited = false;
+	prog->func = NULL;
+	prog->tail_entry = NULL;
+}

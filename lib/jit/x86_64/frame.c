@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Frames: which registers a function gets and saves, its prologue and epilogue, and the code that
+ * is seldom run. README.md has the picture.
+ */
+#include "jit/x86_64/lower.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RED_ZONE 128 /* bytes below rsp that signal handlers leave alone */
+#define MAY_GOTO_LIMIT (8 << 20) /* BPF_MAX_LOOPS: per call of a function */
+
+static void assign_regs(struct x86_jit *j)
+{
+	static const uint8_t spare[] = { 2, 1, 4, 5, 3 }; /* rsi, rdi, rcx, r8, rdx of r1 to r5 */
+	const struct bpfu_func_facts *func = j->func;
+	bool leaf = !func->has_call && !func->tail_reach;
+	size_t next = 0;
+
+	memcpy(j->map, x86_regmap, sizeof(j->map));
+	j->save_cnt = 0;
+	for (unsigned r = BPF_REG_6; r <= BPF_REG_9; r++) {
+		if (!(func->used >> r & 1))
+			continue;
+		while (next < sizeof(spare) && func->used >> spare[next] & 1)
+			next++;
+		if (leaf && next < sizeof(spare))
+			j->map[r] = x86_regmap[spare[next++]];
+		else
+			j->save[j->save_cnt++] = j->map[r];
+	}
+	memset(j->bpf_of, -1, sizeof(j->bpf_of));
+	for (unsigned r = 0; r < BPFU_MAX_REG; r++)
+		if (func->used >> r & 1 || r == BPF_REG_10)
+			j->bpf_of[j->map[r]] = (int8_t)r;
+}
+
+static void plan_frame(struct x86_jit *j)
+{
+	const struct bpfu_func_facts *func = j->func;
+	bool stack = func->used >> BPF_REG_10 & 1;
+
+	j->frame = stack || func->has_call || func->tail_reach || func->has_may_goto;
+	j->locals = stack ? func->stack : 0;
+	if (func->tail_reach) {
+		j->locals += 8;
+		j->counter_off = -(int32_t)j->locals;
+	}
+	if (func->has_may_goto) {
+		j->locals += 8;
+		j->may_goto_off = -(int32_t)j->locals;
+	}
+	if (func->has_call) {
+		/* rsp is a multiple of 16 after rbp has been pushed. */
+		if ((j->locals + 8 * j->save_cnt) % 16)
+			j->locals += 8;
+	} else if (!func->tail_reach && !j->save_cnt && j->locals <= RED_ZONE) {
+		j->locals = 0;
+	}
+}
+
+/*
+ * native: push rbp; mov rbp, rsp     ; only where tail calls are within reach and C may call:
+ *         push 0; push 0             ; the counter, and padding
+ *         mov rax, rsp               ; every function within reach gets its address in rax
+ *         call direct; leave; ret
+ */
+static void counter_stub(struct x86_jit *j, uint32_t f)
+{
+	x86_push(j->cb, X86_RBP);
+	x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
+	x86_push_i8(j->cb, 0);
+	x86_push_i8(j->cb, 0);
+	x86_mov_rr(j->cb, true, X86_RAX, X86_RSP);
+	x86_call_rel32(j->cb, 0);
+	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_LABEL,
+			  bpfu_jit_direct_label(j->ctx, f));
+	x86_leave(j->cb);
+	x86_ret(j->cb);
+}
+
+void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
+{
+	bool stub;
+
+	j->func = &j->ctx->facts.funcs[f];
+	j->exit_done = false;
+	assign_regs(j);
+	plan_frame(j);
+
+	bpfu_layout_func(j->l);
+	bpfu_layout_set_label(j->l, bpfu_jit_native_label(j->ctx, f));
+	stub = j->func->tail_reach && (!f || j->func->is_callback);
+	if (stub)
+		counter_stub(j, f);
+	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
+
+	if (j->frame) {
+		x86_push(j->cb, X86_RBP);
+		x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
+	}
+	if (j->locals)
+		x86_alu_ri(j->cb, X86_SUB, true, X86_RSP, (int32_t)j->locals);
+	if (j->func->tail_reach)
+		x86_store(j->cb, 8, x86_mem_bd(X86_RBP, j->counter_off), X86_RAX);
+	for (unsigned i = 0; i < j->save_cnt; i++)
+		x86_push(j->cb, j->save[i]);
+	if (j->func->has_may_goto)
+		x86_store_i(j->cb, 4, x86_mem_bd(X86_RBP, j->may_goto_off), MAY_GOTO_LIMIT);
+}
+
+/* Undo the prologue, all but the return. */
+void bpfu_x86_epilogue(struct x86_jit *j)
+{
+	for (unsigned i = j->save_cnt; i-- > 0;)
+		x86_pop(j->cb, j->save[i]);
+	if (j->locals)
+		x86_leave(j->cb);
+	else if (j->frame)
+		x86_pop(j->cb, X86_RBP);
+}
+
+uint32_t bpfu_x86_cold(struct x86_jit *j, const struct x86_cold *cold)
+{
+	if (j->cold_cnt == j->cold_cap) {
+		uint32_t cap = j->cold_cap ? j->cold_cap * 2 : 8;
+		struct x86_cold *p = realloc(j->cold, cap * sizeof(*p));
+
+		if (!p) {
+			j->l->err = -ENOMEM;
+			return cold->back;
+		}
+		j->cold = p;
+		j->cold_cap = cap;
+	}
+	j->cold[j->cold_cnt] = *cold;
+	j->cold[j->cold_cnt].entry = bpfu_layout_new_label(j->l);
+	return j->cold[j->cold_cnt++].entry;
+}
+
+/* src is 0 or -1, and neither has been divided by yet. */
+static void cold_signed(struct x86_jit *j, const struct x86_cold *c)
+{
+	uint32_t zero = bpfu_layout_new_label(j->l);
+
+	x86_test_rr(j->cb, c->w, c->src, c->src);
+	x86_branch(j, X86_CC_E, zero);
+	if (c->kind == X86_COLD_SDIV)
+		x86_unary_r(j->cb, X86_NEG, c->w, c->dst);
+	else
+		x86_alu_rr(j->cb, X86_XOR, false, c->dst, c->dst);
+	x86_branch(j, X86_JMP, c->back);
+	bpfu_layout_set_label(j->l, zero);
+	if (c->kind == X86_COLD_SDIV)
+		x86_alu_rr(j->cb, X86_XOR, false, c->dst, c->dst);
+	else if (!c->w)
+		x86_mov_rr(j->cb, false, c->dst, c->dst);
+}
+
+void bpfu_x86_flush_cold(struct x86_jit *j)
+{
+	for (uint32_t i = 0; i < j->cold_cnt; i++) {
+		const struct x86_cold *c = &j->cold[i];
+
+		bpfu_layout_set_label(j->l, c->entry);
+		switch ((enum x86_cold_kind)c->kind) {
+		case X86_COLD_ZERO:
+			x86_alu_rr(j->cb, X86_XOR, false, c->dst, c->dst);
+			break;
+		case X86_COLD_TRUNC:
+			x86_mov_rr(j->cb, false, c->dst, c->dst);
+			break;
+		case X86_COLD_SDIV:
+		case X86_COLD_SMOD:
+			cold_signed(j, c);
+			break;
+		}
+		x86_branch(j, X86_JMP, c->back);
+	}
+	j->cold_cnt = 0;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The x86-64 backend: the walk over the program, and what the driver needs. Lowering proper is in
+ * lower_*.c, frames in frame.c, the register map in regs.h, instructions' bytes in encode.h.
+ */
+#include "jit/x86_64/lower.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+#define CPUID_1_ECX_MOVBE (1u << 22)
+#define CPUID_7_EBX_BMI2 (1u << 8)
+
+/* cpuid traps under a hypervisor, which takes longer than a compilation: ask once. */
+static uint32_t cpu_features(void)
+{
+	static _Atomic uint32_t known; /* bit 31: asked */
+	uint32_t features = atomic_load_explicit(&known, memory_order_relaxed);
+	unsigned a, b, c, d;
+
+	if (features)
+		return features & ~(1u << 31);
+	if (__get_cpuid(1, &a, &b, &c, &d) && c & CPUID_1_ECX_MOVBE)
+		features |= X86_CPU_MOVBE;
+	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && b & CPUID_7_EBX_BMI2)
+		features |= X86_CPU_BMI2;
+	atomic_store_explicit(&known, features | 1u << 31, memory_order_relaxed);
+	return features;
+}
+#else
+static uint32_t cpu_features(void)
+{
+	return 0;
+}
+#endif
+
+static int lower_insn(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_ALU:
+	case BPF_ALU64:
+		return bpfu_x86_lower_alu(j, insn);
+	case BPF_JMP:
+	case BPF_JMP32:
+		return bpfu_x86_lower_jmp(j, insn);
+	default:
+		return bpfu_x86_lower_mem(j, insn);
+	}
+}
+
+static int lower_func(struct x86_jit *j, uint32_t f)
+{
+	const struct bpfu_facts *facts = &j->ctx->facts;
+
+	bpfu_x86_prologue(j, f);
+	for (uint32_t i = j->func->start; i < j->func->end; i++) {
+		int err;
+
+		bpfu_layout_set_label(j->l, i);
+		if (facts->flags[i] & BPFU_FACT_SECOND)
+			continue;
+		if (facts->flags[i] & BPFU_FACT_TARGET)
+			j->zext = 0;
+		j->idx = i;
+		err = lower_insn(j, &j->insns[i]);
+		if (err)
+			return err;
+	}
+	bpfu_x86_flush_cold(j);
+	return 0;
+}
+
+static int lower(struct bpfu_jit_ctx *ctx)
+{
+	struct x86_jit j = {
+		.ctx = ctx, .l = &ctx->layout, .cb = &ctx->layout.code, .insns = ctx->insns,
+	};
+	int err = 0;
+
+	for (uint32_t f = 0; f < ctx->facts.func_cnt && !err; f++)
+		err = lower_func(&j, f);
+	bpfu_layout_set_label(j.l, ctx->insn_cnt);
+	free(j.cold);
+	return err;
+}
+
+static void write_branch(uint8_t *p, const struct bpfu_branch *branch, int32_t disp)
+{
+	x86_put_branch(p, branch->kind, branch->is_long, disp);
+}
+
+static bool write_reloc(uint8_t *p, uint8_t kind, uint64_t pc, uint64_t target)
+{
+	int64_t rel = (int64_t)(target - (pc + 4)); /* from the end of the field */
+
+	(void)kind; /* there is only one */
+	if (!x86_is_imm32(rel))
+		return false;
+	x86_put_i32(p, (int32_t)rel);
+	return true;
+}
+
+static void fill(uint8_t *p, size_t n)
+{
+	memset(p, X86_INT3_BYTE, n);
+}
+
+const struct bpfu_jit_backend bpfu_jit_x86_64 = {
+	.name = "x86_64",
+	.cpu_all = X86_CPU_BMI2 | X86_CPU_MOVBE,
+	.disp_from_end = true,
+	.bytes_per_insn = 5,
+	.cpu_features = cpu_features,
+	.lower = lower,
+	.writer = { .branch = write_branch, .reloc = write_reloc, .fill = fill },
+};

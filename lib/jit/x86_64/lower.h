@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shared by the files that lower BPF to x86-64: the state of the function being lowered, and access
+ * to the operands. jit.c drives; lower_*.c have one file per group of instructions.
+ */
+#ifndef BPFU_JIT_X86_64_LOWER_H
+#define BPFU_JIT_X86_64_LOWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jit/backend.h"
+#include "jit/x86_64/encode.h"
+
+enum x86_cpu { X86_CPU_BMI2 = 1u << 0, X86_CPU_MOVBE = 1u << 1 };
+
+enum x86_reloc { X86_RELOC_REL32 }; /* 4 bytes at the end of an instruction */
+
+/* Code that is seldom run, put after the function; see bpfu_x86_cold(). */
+enum x86_cold_kind {
+	X86_COLD_ZERO,      /* dst = 0 */
+	X86_COLD_TRUNC,     /* dst = (u32)dst */
+	X86_COLD_SDIV,      /* src is 0 or -1: dst = 0 or -dst */
+	X86_COLD_SMOD,      /* src is 0 or -1: dst unchanged or 0 */
+};
+
+struct x86_cold {
+	uint32_t entry; /* label */
+	uint32_t back;  /* label */
+	uint8_t kind;
+	uint8_t dst;    /* x86 registers */
+	uint8_t src;
+	bool w;
+};
+
+struct x86_jit {
+	struct bpfu_jit_ctx *ctx;
+	struct bpfu_layout *l;
+	struct bpfu_codebuf *cb;
+	const struct bpf_insn *insns;
+
+	/* The function. */
+	const struct bpfu_func_facts *func;
+	uint8_t map[BPFU_MAX_REG]; /* BPF register to x86 register */
+	int8_t bpf_of[16];         /* and back, -1 if none */
+	uint8_t save[4];           /* registers to restore, in order of pushing */
+	uint8_t save_cnt;
+	bool frame;                /* rbp is set up */
+	uint32_t locals;           /* bytes below rbp before the pushed registers */
+	int32_t counter_off;       /* tail_reach: where the pointer to the counter is kept */
+	int32_t may_goto_off;      /* has_may_goto: iterations left */
+	uint32_t exit_label;       /* of the epilogue, valid if exit_done */
+	bool exit_done;
+
+	/* The instruction, and what is known before it. */
+	uint32_t idx;
+	uint16_t zext;             /* registers whose upper half is zero, bit per BPF register */
+
+	struct x86_cold *cold;
+	uint32_t cold_cnt, cold_cap;
+};
+
+/* ---- operands ---- */
+
+/* The register that holds r. */
+static inline uint8_t x86_src(struct x86_jit *j, unsigned r)
+{
+	return j->map[r];
+}
+
+/* The register of r, which is going to be written without having been read. */
+static inline uint8_t x86_dst(struct x86_jit *j, unsigned r)
+{
+	return j->map[r];
+}
+
+/* The register of r, which is going to be read and written. */
+static inline uint8_t x86_dst_rw(struct x86_jit *j, unsigned r)
+{
+	return j->map[r];
+}
+
+/* Memory at r + off. */
+static inline struct x86_mem x86_addr(struct x86_jit *j, unsigned r, int32_t off)
+{
+	return x86_mem_bd(j->map[r], off);
+}
+
+static inline bool x86_is_zext(const struct x86_jit *j, unsigned r)
+{
+	return j->zext >> r & 1;
+}
+
+static inline void x86_set_zext(struct x86_jit *j, unsigned r, bool zext)
+{
+	j->zext = (uint16_t)((j->zext & ~(1u << r)) | (unsigned)zext << r);
+}
+
+/* Is BPF register r read after this instruction? */
+static inline bool x86_live_after(const struct x86_jit *j, unsigned r)
+{
+	return j->ctx->facts.live[j->idx] >> r & 1;
+}
+
+/* Does x86 register @reg hold something that is read after this instruction? */
+static inline bool x86_reg_busy(const struct x86_jit *j, uint8_t reg)
+{
+	return j->bpf_of[reg] >= 0 && x86_live_after(j, (unsigned)j->bpf_of[reg]);
+}
+
+static inline bool x86_has(const struct x86_jit *j, enum x86_cpu feature)
+{
+	return j->ctx->target.cpu & feature;
+}
+
+/* ---- emission beyond one instruction ---- */
+
+static inline void x86_branch(struct x86_jit *j, unsigned cc, uint32_t label)
+{
+	bpfu_layout_branch(j->l, label, (uint8_t)cc, X86_BRANCH_SHORT,
+			   (uint8_t)x86_branch_long_len(cc), 8);
+}
+
+/* dst = imm, in the shortest way. Clobbers the flags. */
+void bpfu_x86_mov_imm(struct x86_jit *j, uint8_t dst, uint64_t imm);
+
+/* Register a piece of cold code; it goes on at ->back. Returns the label of its entry. */
+uint32_t bpfu_x86_cold(struct x86_jit *j, const struct x86_cold *cold);
+void bpfu_x86_flush_cold(struct x86_jit *j);
+
+void bpfu_x86_prologue(struct x86_jit *j, uint32_t f);
+void bpfu_x86_epilogue(struct x86_jit *j);
+
+/* ---- groups of instructions: 0 or -EINVAL if the instruction is unknown ---- */
+
+int bpfu_x86_lower_alu(struct x86_jit *j, const struct bpf_insn *insn);
+void bpfu_x86_lower_divmod(struct x86_jit *j, const struct bpf_insn *insn);
+int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn);
+int bpfu_x86_lower_atomic(struct x86_jit *j, const struct bpf_insn *insn);
+int bpfu_x86_lower_jmp(struct x86_jit *j, const struct bpf_insn *insn);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Branches, calls, tail calls and exit. */
+#include "jit/x86_64/lower.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "helper/helper.h"
+#include "map/map.h"
+#include "obj/prog.h"
+
+#define THREAD_HOPS 8         /* jumps to jumps that are followed */
+#define INLINE_EPILOGUE 8     /* bytes up to which each exit gets its own */
+
+/* ---- branches ---- */
+
+/* Where a branch to @target ends up, unconditional jumps followed. */
+static uint32_t final_target(const struct x86_jit *j, uint32_t target)
+{
+	for (int hops = 0; hops < THREAD_HOPS; hops++) {
+		const struct bpf_insn *insn = &j->insns[target];
+
+		if (insn->code != (BPF_JMP | BPF_JA) && insn->code != (BPF_JMP32 | BPF_JA))
+			break;
+		target = bpfu_insn_jump_target(j->insns, target);
+	}
+	return target;
+}
+
+/* x86's condition for a BPF comparison; -1 for none. */
+static int cc_of(unsigned op)
+{
+	switch (op) {
+	case BPF_JEQ:
+		return X86_CC_E;
+	case BPF_JSET:
+	case BPF_JNE:
+		return X86_CC_NE;
+	case BPF_JGT:
+		return X86_CC_A;
+	case BPF_JGE:
+		return X86_CC_AE;
+	case BPF_JLT:
+		return X86_CC_B;
+	case BPF_JLE:
+		return X86_CC_BE;
+	case BPF_JSGT:
+		return X86_CC_G;
+	case BPF_JSGE:
+		return X86_CC_GE;
+	case BPF_JSLT:
+		return X86_CC_L;
+	case BPF_JSLE:
+		return X86_CC_LE;
+	default:
+		return -1;
+	}
+}
+
+static void test_imm(struct x86_jit *j, bool w, uint8_t dst, int32_t imm)
+{
+	if (imm >= 0)
+		w = false; /* the upper half does not matter */
+	if (imm == (uint8_t)imm && imm != UINT8_MAX)
+		x86_test8_ri(j->cb, dst, (uint8_t)imm);
+	else if (imm == -1)
+		x86_test_rr(j->cb, w, dst, dst);
+	else
+		x86_test_ri(j->cb, w, dst, imm);
+}
+
+/* Set the flags for the comparison of @insn. Returns the condition under which it branches. */
+static enum x86_cc compare(struct x86_jit *j, const struct bpf_insn *insn, bool w)
+{
+	unsigned op = BPF_OP(insn->code);
+	enum x86_cc cc = (enum x86_cc)cc_of(op);
+	uint8_t dst = x86_src(j, insn->dst_reg), src;
+
+	if (BPF_SRC(insn->code) == BPF_X) {
+		src = x86_src(j, insn->src_reg);
+		if (op == BPF_JSET)
+			x86_test_rr(j->cb, w, dst, src);
+		else
+			x86_alu_rr(j->cb, X86_CMP, w, dst, src);
+		return cc;
+	}
+	/* Equality with a number that has no upper half, of one that has none either. */
+	if (w && x86_is_zext(j, insn->dst_reg) && insn->imm >= 0 && cc != X86_CC_L &&
+	    cc != X86_CC_LE && cc != X86_CC_G && cc != X86_CC_GE)
+		w = false;
+	if (op == BPF_JSET) {
+		test_imm(j, w, dst, insn->imm);
+	} else if (!insn->imm) {
+		x86_test_rr(j->cb, w, dst, dst);
+		if (cc == X86_CC_L) /* fuses with test on more processors */
+			cc = X86_CC_S;
+		else if (cc == X86_CC_GE)
+			cc = X86_CC_NS;
+	} else {
+		x86_alu_ri(j->cb, X86_CMP, w, dst, insn->imm);
+	}
+	return cc;
+}
+
+static int lower_branch(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	uint32_t target = bpfu_insn_jump_target(j->insns, j->idx);
+	enum x86_cc cc;
+
+	if (BPF_OP(insn->code) == BPF_JA) {
+		if (target != j->idx + 1)
+			x86_branch(j, X86_JMP, final_target(j, target));
+		return 0;
+	}
+	if (insn->code == (BPF_JMP | BPF_JCOND)) { /* may_goto: branch once the limit is used up */
+		x86_alu_mi(j->cb, X86_SUB, 4, x86_mem_bd(X86_RBP, j->may_goto_off), 1);
+		x86_branch(j, X86_CC_S, final_target(j, target));
+		return 0;
+	}
+	if (cc_of(BPF_OP(insn->code)) < 0)
+		return -EINVAL;
+	if (target == j->idx + 1)
+		return 0;
+	cc = compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP);
+	x86_branch(j, cc, final_target(j, target));
+	return 0;
+}
+
+/* ---- calls ---- */
+
+static int call_function(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	int f = bpfu_facts_func_at(&j->ctx->facts, j->idx + 1 + (uint32_t)insn->imm);
+
+	if (f < 0)
+		return -EINVAL;
+	if (j->ctx->facts.funcs[f].tail_reach)
+		x86_load(j->cb, 8, X86_RAX, x86_mem_bd(X86_RBP, j->counter_off));
+	x86_call_rel32(j->cb, 0);
+	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_LABEL,
+			  bpfu_jit_direct_label(j->ctx, (uint32_t)f));
+	return 0;
+}
+
+static int call_helper(struct x86_jit *j, int32_t id)
+{
+	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
+
+	if (!helper || !helper->fn)
+		return -EINVAL;
+	if (j->ctx->target.far_calls) {
+		bpfu_x86_mov_imm(j, X86_RAX, (uintptr_t)helper->fn);
+		x86_call_r(j->cb, X86_RAX);
+		return 0;
+	}
+	x86_call_rel32(j->cb, 0);
+	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_ADDRESS, (uintptr_t)helper->fn);
+	return 0;
+}
+
+static int lower_call(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	int err;
+
+	switch (insn->src_reg) {
+	case 0:
+		err = call_helper(j, insn->imm);
+		break;
+	case BPF_PSEUDO_CALL:
+		err = call_function(j, insn);
+		break;
+	default:
+		err = -EINVAL;
+	}
+	for (unsigned r = BPF_REG_0; r <= BPF_REG_5; r++)
+		x86_set_zext(j, r, false);
+	return err;
+}
+
+/*
+ * Go on in another program, in place of this frame. rdi is the context, rsi the map, edx the index;
+ * whatever is wrong, the program goes on after the call.
+ *
+ *      if (index >= map->max_entries) goto out;
+ *      if (*counter >= 33) goto out;
+ *      prog = map->ptrs[index];
+ *      if (!prog || !prog->tail_entry) goto out;    // no entry: not compiled
+ *      ++*counter;
+ *      rax = counter; undo the frame; goto prog->tail_entry
+ */
+static void lower_tail_call(struct x86_jit *j)
+{
+	uint32_t out = bpfu_layout_new_label(j->l);
+	uint8_t ctx = x86_src(j, BPF_REG_1), map = x86_src(j, BPF_REG_2),
+		index = x86_src(j, BPF_REG_3);
+
+	(void)ctx; /* where the next program expects it */
+	x86_alu_rm(j->cb, X86_CMP, 4, index,
+		   x86_mem_bd(map, offsetof(struct bpfu_map, max_entries)));
+	x86_branch(j, X86_CC_AE, out);
+	x86_load(j->cb, 8, X86_SCRATCH, x86_mem_bd(X86_RBP, j->counter_off));
+	x86_alu_mi(j->cb, X86_CMP, 4, x86_mem_bd(X86_SCRATCH, 0), BPFU_MAX_TAIL_CALLS);
+	x86_branch(j, X86_CC_AE, out);
+	x86_mov_rr(j->cb, false, X86_SCRATCH_AX, index);
+	x86_load(j->cb, 8, X86_SCRATCH_AX,
+		 x86_mem_bisd(map, X86_SCRATCH_AX, 3, offsetof(struct bpfu_prog_array, ptrs)));
+	x86_test_rr(j->cb, true, X86_SCRATCH_AX, X86_SCRATCH_AX);
+	x86_branch(j, X86_CC_E, out);
+	x86_load(j->cb, 8, X86_SCRATCH_AX,
+		 x86_mem_bd(X86_SCRATCH_AX, offsetof(struct bpfu_prog, tail_entry)));
+	x86_test_rr(j->cb, true, X86_SCRATCH_AX, X86_SCRATCH_AX);
+	x86_branch(j, X86_CC_E, out);
+	x86_alu_mi(j->cb, X86_ADD, 4, x86_mem_bd(X86_SCRATCH, 0), 1);
+	x86_mov_rr(j->cb, true, X86_RAX, X86_SCRATCH);
+	bpfu_x86_epilogue(j);
+	x86_jmp_r(j->cb, X86_SCRATCH_AX);
+	bpfu_layout_set_label(j->l, out);
+}
+
+/* The first exit has the epilogue; later ones jump there, unless it is short. */
+static void lower_exit(struct x86_jit *j)
+{
+	uint32_t before = j->cb->len;
+
+	x86_src(j, BPF_REG_0);
+	if (j->exit_done) {
+		x86_branch(j, X86_JMP, j->exit_label);
+		return;
+	}
+	j->exit_label = bpfu_layout_new_label(j->l);
+	bpfu_layout_set_label(j->l, j->exit_label);
+	bpfu_x86_epilogue(j);
+	x86_ret(j->cb);
+	j->exit_done = j->cb->len - before > INLINE_EPILOGUE;
+}
+
+int bpfu_x86_lower_jmp(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	switch (insn->code) {
+	case BPF_JMP | BPF_CALL:
+		return lower_call(j, insn);
+	case BPF_JMP | BPF_EXIT:
+		lower_exit(j);
+		return 0;
+	case BPF_JMP | BPFU_TAIL_CALL:
+		lower_tail_call(j);
+		return 0;
+	default:
+		return lower_branch(j, insn);
+	}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Loads, stores and 64-bit constants. Loads of the PROBE_MEM modes yield 0 when the access faults:
+ * the exception table sends the fault to a piece of cold code.
+ */
+#include "jit/x86_64/lower.h"
+
+#include <errno.h>
+
+static unsigned access_size(const struct bpf_insn *insn)
+{
+	switch (BPF_SIZE(insn->code)) {
+	case BPF_B:
+		return 1;
+	case BPF_H:
+		return 2;
+	case BPF_W:
+		return 4;
+	default:
+		return 8;
+	}
+}
+
+static void may_fault(struct x86_jit *j, struct bpfu_pos pos, uint8_t dst)
+{
+	struct x86_cold cold = { .kind = X86_COLD_ZERO, .dst = dst };
+
+	cold.back = bpfu_layout_new_label(j->l);
+	bpfu_layout_set_label(j->l, cold.back);
+	bpfu_layout_ext(j->l, pos, bpfu_x86_cold(j, &cold));
+}
+
+static int lower_ldx(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	unsigned mode = BPF_MODE(insn->code), size = access_size(insn);
+	bool sign = mode == BPF_MEMSX || mode == BPFU_PROBE_MEMSX;
+	bool probe = mode == BPFU_PROBE_MEM || mode == BPFU_PROBE_MEMSX;
+	struct x86_mem mem;
+	struct bpfu_pos pos;
+	uint8_t dst;
+
+	if ((!sign && !probe && mode != BPF_MEM) || (sign && size == 8))
+		return -EINVAL;
+	mem = x86_addr(j, insn->src_reg, insn->off);
+	dst = x86_dst(j, insn->dst_reg);
+	pos = bpfu_layout_here(j->l);
+	if (sign)
+		x86_load_sx(j->cb, true, size, dst, mem);
+	else
+		x86_load(j->cb, size, dst, mem);
+	if (probe)
+		may_fault(j, pos, dst);
+	x86_set_zext(j, insn->dst_reg, !sign && size < 8);
+	return 0;
+}
+
+static int lower_ld_imm64(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	uint64_t imm = bpfu_insn_imm64(insn);
+	uint8_t dst = x86_dst(j, insn->dst_reg);
+	int f;
+
+	if (insn->src_reg != BPF_PSEUDO_FUNC) {
+		bpfu_x86_mov_imm(j, dst, imm);
+		x86_set_zext(j, insn->dst_reg, imm == (uint32_t)imm);
+		return 0;
+	}
+	f = bpfu_facts_func_at(&j->ctx->facts, j->idx + 1 + (uint32_t)insn->imm);
+	if (f < 0)
+		return -EINVAL;
+	x86_lea(j->cb, true, dst, x86_mem_bd(X86_RIP, 0)); /* lea dst, [rip + native] */
+	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_LABEL,
+			  bpfu_jit_native_label(j->ctx, (uint32_t)f));
+	x86_set_zext(j, insn->dst_reg, false);
+	return 0;
+}
+
+int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	uint8_t src;
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_LD:
+		return bpfu_insn_is_ld_imm64(insn) ? lower_ld_imm64(j, insn) : -EINVAL;
+	case BPF_LDX:
+		return lower_ldx(j, insn);
+	case BPF_ST:
+		if (BPF_MODE(insn->code) != BPF_MEM)
+			return -EINVAL;
+		x86_store_i(j->cb, access_size(insn), x86_addr(j, insn->dst_reg, insn->off),
+			    insn->imm);
+		return 0;
+	case BPF_STX:
+		if (BPF_MODE(insn->code) == BPF_ATOMIC)
+			return bpfu_x86_lower_atomic(j, insn);
+		if (BPF_MODE(insn->code) != BPF_MEM)
+			return -EINVAL;
+		src = x86_src(j, insn->src_reg);
+		x86_store(j->cb, access_size(insn), x86_addr(j, insn->dst_reg, insn->off), src);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
