@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a benchmark is to the runner.
+ *
+ * An *operation* is what a driver repeats; an *event* is what the figure is per. They differ where an
+ * operation is a loop of events (bpf-loop). A *trigger* runs the driver once for a number of
+ * operations and gets back how many events the program executed. Each bench has two arms, the
+ * measured program and the null program, and the figure is the difference of their costs.
+ *
+ * A bench is one file in benches/ that defines a struct bench, and one row in benches.def.
+ */
+#ifndef BPFLAB_BENCH_H
+#define BPFLAB_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "errline.h"
+
+struct target;
+
+enum bench_arm {
+	ARM_FULL,
+	ARM_NULL,
+	ARM_TRIGGER, /* the null program with no operations: a bare trigger */
+};
+
+enum bench_flags {
+	BENCH_NEEDS_BPF = 1u << 0,    /* issues bpf(2) calls; others run where bpf(2) does not */
+	BENCH_HAS_NR_LOOPS = 1u << 1, /* takes --nr_loops */
+	BENCH_HAS_TRIGGER = 1u << 2,  /* takes --trig-batch-iters */
+	BENCH_HAS_PRODUCERS = 1u << 3, /* takes -p */
+	BENCH_OPS_REPORT = 1u << 4,   /* --classic prints throughput and latency, not hits and drops */
+	BENCH_TRIGGER_PER_OP = 1u << 5, /* each operation is a trigger of its own */
+	BENCH_NO_EMPTY_TRIGGER = 1u << 6, /* a trigger runs at least two operations */
+};
+
+struct bench_params {
+	uint64_t nr_loops;
+	uint32_t producers;
+	uint32_t trig_batch_iters; /* 0: a batch is one trigger */
+};
+
+/* One bench opened on one target with one set of parameters; struct point in suite.h has more. */
+struct bench_inst {
+	const struct bench *bench;
+	const struct target *target;
+	struct bench_params params;
+	void *priv;
+};
+
+struct bench {
+	const char *name;
+	const char *event;    /* what one event is */
+	const char *null_is;  /* what is subtracted */
+	unsigned int flags;
+	uint32_t classic_ops; /* operations per trigger in --classic, without --trig-batch-iters */
+
+	/* Load both arms; the target is in force. Release everything with close(). */
+	int (*open)(struct bench_inst *inst, struct errline *e);
+	void (*close)(struct bench_inst *inst);
+
+	/*
+	 * Run @ops operations of @arm, from thread @producer. *@events: what was executed, as counted
+	 * by the program. Returns 0 or a negative errno. Called concurrently by several producers.
+	 */
+	int (*trigger)(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
+		       uint64_t ops, uint64_t *events);
+
+	/* Events in one operation; NULL: one. */
+	uint64_t (*events_per_op)(const struct bench_inst *inst);
+
+	/*
+	 * Optional: @counted is what the measured program left behind (map contents, say) after
+	 * everything ran; the runner compares it with the events of all triggers.
+	 */
+	int (*left_behind)(struct bench_inst *inst, uint64_t *counted);
+
+	/* Optional: the descriptor of the measured program. */
+	int (*prog_fd)(const struct bench_inst *inst);
+
+	/* Optional: a remark for the report, or "". */
+	void (*note)(const struct bench_inst *inst, char *buf, size_t size);
+
+	const void *data; /* of benches made at run time (object.c) */
+};
+
+static inline uint64_t bench_events_per_op(const struct bench_inst *inst)
+{
+	return inst->bench->events_per_op ? inst->bench->events_per_op(inst) : 1;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands of bpflab. Each returns the exit status of the process. */
+#ifndef BPFLAB_COMMANDS_H
+#define BPFLAB_COMMANDS_H
+
+#include "errline.h"
+#include "opts.h"
+
+enum exit_status {
+	EXIT_OK = 0,
+	EXIT_USAGE = 1,        /* wrong command line, or it could not be set up */
+	EXIT_BENCH_FAILED = 2, /* a bench failed its own checks */
+	EXIT_INTERRUPTED = 128, /* plus the signal */
+};
+
+int cmd_list(const struct opts *opts);
+int cmd_run(const struct opts *opts);
+int cmd_doctor(const struct opts *opts);
+
+/* "bpflab: …" on standard error. */
+void print_error(const struct errline *e);
+
+#endif

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Commands and options as tables, and the parser that reads them. */
+#include "opts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suggest.h"
+
+#define MAX_NR_LOOPS (1u << 23) /* BPF_MAX_LOOPS */
+#define MAX_PRODUCERS 1024
+#define MAX_SECONDS 86400.0
+
+struct opt_row;
+typedef int (*opt_parser)(struct opts *opts, const struct opt_row *row, const char *value);
+
+struct opt_row {
+	char letter;
+	const char *name;
+	const char *arg; /* NULL: takes no value */
+	const char *help;
+	const char *expects; /* what a value must be, for the error line */
+	unsigned int commands;
+	opt_parser parse;
+	size_t offset;
+	uint64_t min, max;
+};
+
+static const struct {
+	const char *name;
+	enum command command;
+	const char *args;
+	const char *help;
+} command_table[] = {
+	{ "list", CMD_LIST, "", "every bench: what one event is, and where it runs" },
+	{ "run", CMD_RUN, "[BENCH | GLOB | PROG.bpf.o[:PROGRAM]]...",
+	  "measure; without a name: the quick suite on every target that works" },
+	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
+	{ "help", CMD_HELP, "[COMMAND]", "this text" },
+};
+
+int opts_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	unsigned long long v;
+	uint64_t scale = 1;
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(text, &end, 0);
+	if (*end == 'k' || *end == 'M' || *end == 'G') {
+		scale = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : 1000000000;
+		end++;
+	}
+	if (*end)
+		return -EINVAL;
+	if (errno == ERANGE || (v && scale > UINT64_MAX / v) || v * scale < min || v * scale > max)
+		return -ERANGE;
+	*value = v * scale;
+	return 0;
+}
+
+int opts_parse_cpus(const char *text, cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		const char *dash = memchr(text, '-', len);
+		char word[32];
+		uint64_t lo, hi;
+
+		if (!len || len >= sizeof(word))
+			return -EINVAL;
+		snprintf(word, sizeof(word), "%.*s", (int)(dash ? dash - text : (long)len), text);
+		if (opts_parse_u64(word, 0, CPU_SETSIZE - 1, &lo))
+			return -EINVAL;
+		hi = lo;
+		if (dash) {
+			snprintf(word, sizeof(word), "%.*s", (int)(text + len - dash - 1), dash + 1);
+			if (opts_parse_u64(word, lo, CPU_SETSIZE - 1, &hi))
+				return -EINVAL;
+		}
+		for (uint64_t cpu = lo; cpu <= hi; cpu++)
+			CPU_SET(cpu, set);
+		if (!text[len])
+			return 0;
+		text += len + 1;
+	}
+}
+
+static void *field(struct opts *opts, const struct opt_row *row)
+{
+	return (char *)opts + row->offset;
+}
+
+static int parse_flag(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	*(bool *)field(opts, row) = true;
+	return 0;
+}
+
+static int parse_string(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	if (!*value)
+		return -EINVAL;
+	*(const char **)field(opts, row) = value;
+	return 0;
+}
+
+static int parse_u32(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	uint64_t v;
+	int err = opts_parse_u64(value, row->min, row->max, &v);
+
+	if (!err)
+		*(uint32_t *)field(opts, row) = (uint32_t)v;
+	return err;
+}
+
+static int parse_u64(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	return opts_parse_u64(value, row->min, row->max, field(opts, row));
+}
+
+static int parse_seed(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	opts->has_seed = true;
+	return parse_u64(opts, row, value);
+}
+
+/* @row->min is 1 if 0 s makes no sense. */
+static int parse_seconds(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	char *end;
+	double v = strtod(value, &end);
+
+	if (end == value || *end || !isfinite(v))
+		return -EINVAL;
+	if (v < 0 || (row->min && v <= 0) || v > MAX_SECONDS)
+		return -ERANGE;
+	*(double *)field(opts, row) = v;
+	return 0;
+}
+
+static int parse_list(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	struct opts_list *list = field(opts, row);
+
+	if (!*value || list->nr == OPTS_MAX_LIST)
+		return -EINVAL;
+	list->items[list->nr++] = value;
+	return 0;
+}
+
+static int parse_prod_cpus(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	opts->affinity = true;
+	opts->has_prod_cpus = true;
+	return opts_parse_cpus(value, &opts->prod_cpus);
+}
+
+static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	opts->affinity = true;
+	return opts_parse_cpus(value, &opts->cons_cpus);
+}
+
+#define AT(member) offsetof(struct opts, member)
+
+/* clang-format off */
+static const struct opt_row option_table[] = {
+	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off (repeatable)",
+	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST, parse_list, AT(on) },
+	{ 'd', "duration", "SEC", "length of the whole run (10); with --classic, of each bench (5)",
+	  "a number of seconds above 0", CMD_RUN, parse_seconds, AT(duration), 1 },
+	{ 'w', "warmup", "SEC", "longest warm-up of each bench (1)",
+	  "a number of seconds", CMD_RUN, parse_seconds, AT(warmup) },
+	{ 0, "rounds", "N", "rounds of measurement, spread over the run (100)",
+	  "a whole number from 1 to 1000000", CMD_RUN, parse_u32, AT(rounds), 1, 1000000 },
+	{ 'p', "producers", "N", "threads that run the bench at the same time (1)",
+	  "a whole number from 1 to 1024", CMD_RUN, parse_u32, AT(producers), 1, MAX_PRODUCERS },
+	{ 'c', "consumers", "N", "consumer threads; these benches have none (0)",
+	  "a whole number", CMD_RUN, parse_u32, AT(consumers), 0, MAX_PRODUCERS },
+	{ 'a', "affinity", NULL, "pin each producer to a CPU, from CPU 0 on",
+	  NULL, CMD_RUN, parse_flag, AT(affinity) },
+	{ 0, "prod-affinity", "CPUSET", "pin producers to these CPUs, as in 0-3,5; implies -a",
+	  "a set of CPUs, as in 0-3,5", CMD_RUN, parse_prod_cpus, 0 },
+	{ 0, "cons-affinity", "CPUSET", "the same for consumers; implies -a",
+	  "a set of CPUs, as in 0-3,5", CMD_RUN, parse_cons_cpus, 0 },
+	{ 0, "nr_loops", "N", "iterations of one loop in the bpf-loop benches (10)",
+	  "a whole number from 1 to 8388608", CMD_RUN, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
+	{ 0, "trig-batch-iters", "N", "operations per trigger (the whole batch; with --classic, "
+	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_RUN, parse_u32,
+	  AT(trig_batch_iters), 1, 1000 },
+	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p or trig-batch-iters "
+	  "(repeatable)", "NAME=A,B,…", CMD_RUN, parse_list, AT(sweep) },
+	{ 0, "seed", "N", "seed of all random orders", "a whole number", CMD_RUN, parse_seed, AT(seed),
+	  0, UINT64_MAX },
+	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
+	  "a file name, or -", CMD_RUN, parse_string, AT(json) },
+	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR, parse_flag, AT(json_stdout) },
+	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
+	  "a file name, or -", CMD_RUN, parse_string, AT(csv) },
+	{ 0, "classic", NULL, "throughput in the words of the kernel's bench tool",
+	  NULL, CMD_RUN, parse_flag, AT(classic) },
+	{ 'q', "quiet", NULL, "results only: no progress, remarks or per-second lines",
+	  NULL, CMD_RUN, parse_flag, AT(quiet) },
+	{ 'v', "verbose", NULL, "show libbpf's and the verifier's log",
+	  NULL, CMD_RUN | CMD_LIST | CMD_DOCTOR, parse_flag, AT(verbose) },
+	{ 'l', "list", NULL, "list the benches and exit", NULL, CMD_RUN, parse_flag, AT(list) },
+	{ 'h', "help", NULL, "help on the command", NULL,
+	  CMD_LIST | CMD_RUN | CMD_DOCTOR | CMD_HELP, parse_flag, AT(help) },
+	{ 'V', "version", NULL, "version of bpflab", NULL,
+	  CMD_LIST | CMD_RUN | CMD_DOCTOR | CMD_HELP, parse_flag, AT(version) },
+};
+/* clang-format on */
+
+#define NR_OPTIONS (sizeof(option_table) / sizeof(option_table[0]))
+#define NR_COMMANDS (sizeof(command_table) / sizeof(command_table[0]))
+
+static const char *command_name(unsigned int command)
+{
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (command_table[i].command & command)
+			return command_table[i].name;
+	return "";
+}
+
+static int unknown_option(unsigned int command, const char *word, struct errline *e)
+{
+	const struct opt_row *elsewhere = NULL;
+	char hint[96];
+	struct suggest s;
+
+	suggest_init(&s, word);
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const struct opt_row *row = &option_table[i];
+
+		if (!strcmp(row->name, word))
+			elsewhere = row;
+		else if (row->commands & command)
+			suggest_offer(&s, row->name);
+	}
+	if (elsewhere)
+		return errline_set(e, -EINVAL, "'%s' has no option --%s; '%s' has", command_name(command),
+				   word, command_name(elsewhere->commands));
+	suggest_text(&s, hint, sizeof(hint));
+	if (s.best)
+		snprintf(hint, sizeof(hint), "; did you mean '--%s'?", s.best);
+	return errline_set(e, -EINVAL, "no option '--%s'%s (bpflab help %s)", word, hint,
+			   command_name(command));
+}
+
+static const struct opt_row *find_long(unsigned int command, const char *word, size_t len)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const struct opt_row *row = &option_table[i];
+
+		if ((row->commands & command) && strlen(row->name) == len &&
+		    !memcmp(row->name, word, len))
+			return row;
+	}
+	return NULL;
+}
+
+static const struct opt_row *find_letter(unsigned int command, char letter)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++)
+		if ((option_table[i].commands & command) && option_table[i].letter == letter)
+			return &option_table[i];
+	return NULL;
+}
+
+static int apply(struct opts *opts, const struct opt_row *row, const char *value, struct errline *e)
+{
+	int err = row->parse(opts, row, value);
+
+	if (!err)
+		return 0;
+	return errline_set(e, -EINVAL, "--%s: '%s' is not %s", row->name, value, row->expects);
+}
+
+/* --name, --name=value or --name value at argv[*idx]; leaves *idx at the last word used. */
+static int parse_long(struct opts *opts, int argc, char **argv, int *idx, struct errline *e)
+{
+	const char *word = argv[*idx] + 2;
+	size_t len = strcspn(word, "=");
+	const struct opt_row *row = find_long(opts->command, word, len);
+	const char *value = word[len] ? word + len + 1 : NULL;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	if (!row)
+		return unknown_option(opts->command, name, e);
+	if (!row->arg && value)
+		return errline_set(e, -EINVAL, "--%s takes no value", row->name);
+	if (row->arg && !value) {
+		if (*idx + 1 >= argc)
+			return errline_set(e, -EINVAL, "--%s needs a value: %s", row->name,
+					   row->expects);
+		value = argv[++*idx];
+	}
+	return apply(opts, row, value, e);
+}
+
+static int parse_letters(struct opts *opts, int argc, char **argv, int *idx, struct errline *e)
+{
+	for (const char *p = argv[*idx] + 1; *p; p++) {
+		const struct opt_row *row = find_letter(opts->command, *p);
+		const char *value = NULL;
+		int err;
+
+		if (!row)
+			return errline_set(e, -EINVAL, "no option '-%c' (bpflab help %s)", *p,
+					   command_name(opts->command));
+		if (row->arg) {
+			value = p[1] ? p + 1 : *idx + 1 < argc ? argv[++*idx] : NULL;
+			if (!value)
+				return errline_set(e, -EINVAL, "-%c needs a value: %s", *p,
+						   row->expects);
+		}
+		err = apply(opts, row, value, e);
+		if (err || row->arg)
+			return err;
+	}
+	return 0;
+}
+
+/* The command comes first; --help and --version stand for themselves without one. */
+static int parse_command(struct opts *opts, int argc, char **argv, struct errline *e)
+{
+	char hint[96];
+	struct suggest s;
+
+	if (argc < 2)
+		return errline_set(e, -EINVAL, "no command (bpflab help)");
+	if (argv[1][0] == '-') {
+		opts->command = CMD_HELP;
+		return 0;
+	}
+	suggest_init(&s, argv[1]);
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		suggest_offer(&s, command_table[i].name);
+		if (!strcmp(command_table[i].name, argv[1])) {
+			opts->command = command_table[i].command;
+			return 0;
+		}
+	}
+	return errline_set(e, -EINVAL, "no command '%s'%s (bpflab help)", argv[1],
+			   suggest_text(&s, hint, sizeof(hint)));
+}
+
+int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e)
+{
+	bool only_args = false;
+	int err;
+
+	memset(opts, 0, sizeof(*opts));
+	opts->warmup = -1;
+	opts->args = calloc((size_t)argc + 1, sizeof(*opts->args));
+	if (!opts->args)
+		return errline_set(e, -ENOMEM, "out of memory");
+	err = parse_command(opts, argc, argv, e);
+	for (int i = opts->command == CMD_HELP && argv[1][0] == '-' ? 1 : 2; i < argc && !err; i++) {
+		if (only_args || argv[i][0] != '-' || !argv[i][1])
+			opts->args[opts->nr_args++] = argv[i];
+		else if (!strcmp(argv[i], "--"))
+			only_args = true;
+		else if (argv[i][1] == '-')
+			err = parse_long(opts, argc, argv, &i, e);
+		else
+			err = parse_letters(opts, argc, argv, &i, e);
+	}
+	return err;
+}
+
+void opts_release(struct opts *opts)
+{
+	free(opts->args);
+	opts->args = NULL;
+}
+
+static void print_options(FILE *f, unsigned int command)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const struct opt_row *row = &option_table[i];
+		char left[48];
+		int len;
+
+		if (!(row->commands & command))
+			continue;
+		len = row->letter ? snprintf(left, sizeof(left), "-%c, ", row->letter) :
+				    snprintf(left, sizeof(left), "    ");
+		snprintf(left + len, sizeof(left) - (size_t)len, "--%s%s%s", row->name,
+			 row->arg ? " " : "", row->arg ? row->arg : "");
+		/* "…" is three bytes and one column */
+		fprintf(f, "  %-*s %s\n", strstr(left, "…") ? 30 : 28, left, row->help);
+	}
+}
+
+void opts_print_help(FILE *f, unsigned int command)
+{
+	if (!command) {
+		fprintf(f, "bpflab: what BPF programs cost, on libbpfu and on the kernel\n\n");
+		for (size_t i = 0; i < NR_COMMANDS; i++)
+			fprintf(f, "  bpflab %-8s %s\n", command_table[i].name,
+				command_table[i].help);
+		fprintf(f, "\nbpflab help COMMAND shows the options of a command; bpflab(1) says more.\n"
+			   "Exit status: 0 ok, 1 usage or set-up, 2 a bench failed its own checks,\n"
+			   "130 interrupted.\n");
+		return;
+	}
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (command_table[i].command == command)
+			fprintf(f, "bpflab %s%s%s%s\n\n  %s\n\n", command_table[i].name,
+				command == CMD_HELP ? "" : " [OPTION]...",
+				command_table[i].args[0] ? " " : "", command_table[i].args,
+				command_table[i].help);
+	print_options(f, command);
+}

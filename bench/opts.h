@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command line: one row per option in opts.c. Every option can be written --name VALUE,
+ * --name=VALUE, and if it has a letter -x VALUE or -xVALUE; letters without a value can be joined.
+ */
+#ifndef BPFLAB_OPTS_H
+#define BPFLAB_OPTS_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "errline.h"
+
+enum command {
+	CMD_LIST = 1u << 0,
+	CMD_RUN = 1u << 1,
+	CMD_DOCTOR = 1u << 2,
+	CMD_HELP = 1u << 3,
+};
+
+#define OPTS_MAX_LIST 64
+
+struct opts_list {
+	const char *items[OPTS_MAX_LIST];
+	size_t nr;
+};
+
+struct opts {
+	enum command command;
+	const char **args; /* what is neither command nor option; points into argv */
+	size_t nr_args;
+
+	struct opts_list on;    /* --on */
+	struct opts_list sweep; /* --sweep, unparsed */
+	double duration;        /* -d, seconds; 0: not given */
+	double warmup;          /* -w, seconds; < 0: not given */
+	uint32_t rounds;        /* 0: not given */
+	uint32_t producers;        /* 0: not given */
+	uint32_t consumers;
+	uint64_t nr_loops;         /* 0: not given */
+	uint32_t trig_batch_iters; /* 0: not given */
+	bool affinity;
+	bool has_prod_cpus;
+	cpu_set_t prod_cpus;
+	cpu_set_t cons_cpus;
+	bool quiet;
+	bool verbose;
+	bool list;    /* -l */
+	bool classic;
+	const char *json; /* file, "-" or NULL; list and doctor take no file: json_stdout */
+	bool json_stdout;
+	const char *csv;
+	uint64_t seed;
+	bool has_seed;
+	bool help;
+	bool version;
+};
+
+/*
+ * Parse @argv. Returns 0, or -EINVAL with a line that names the word at fault. @argv is not changed,
+ * but must outlive @opts. Release with opts_release().
+ */
+int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e);
+void opts_release(struct opts *opts);
+
+/* The help text of one command, or of all with 0. */
+void opts_print_help(FILE *f, unsigned int command);
+
+/* "0-3,5" to a set. -EINVAL if malformed or empty. */
+int opts_parse_cpus(const char *text, cpu_set_t *set);
+
+/* A whole number with optional k/M/G: the rules of all numeric options. -EINVAL, -ERANGE. */
+int opts_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Result files. A regular file appears whole, under its name, or not at all: it is written beside its
+ * place, flushed to the disk and renamed. "-" is standard output; devices and pipes are written as
+ * they are.
+ */
+#ifndef BPFLAB_OUTPUT_H
+#define BPFLAB_OUTPUT_H
+
+#include <stdio.h>
+
+#include "errline.h"
+
+struct output {
+	const char *path; /* as given */
+	char *final;      /* where to rename to; NULL if written directly */
+	char *temp;
+	FILE *file;
+};
+
+/* Find out, before anything is measured, whether @path can be written; leaves nothing behind. */
+int output_check(const char *path, struct errline *e);
+
+int output_open(struct output *o, const char *path, struct errline *e);
+/* Finish, and return any error there was since output_open(); nothing is left behind then. */
+int output_commit(struct output *o, struct errline *e);
+void output_abort(struct output *o);
+
+/* Flush standard output: 0, or a negative errno and a line. */
+int output_flush_stdout(struct errline *e);
+
+#endif

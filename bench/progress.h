@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bar on standard error, if that is a terminal. */
+#ifndef BPFLAB_PROGRESS_H
+#define BPFLAB_PROGRESS_H
+
+#include "opts.h"
+#include "suite.h"
+
+void progress_begin(const struct opts *opts);
+/* Point @idx is being calibrated and warmed up. */
+void progress_prepare(const struct suite *s, size_t idx);
+/* A round of @pt is done, @seconds into the run. */
+void progress_round(const struct suite *s, const struct point *pt, double seconds);
+/* Remove the bar. */
+void progress_end(void);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where programs run: KIND[:NAME=VALUE,…]. A target is in force on the calling thread between
+ * target_enter() and target_leave(): what bpf(2) creates in between belongs to it. What was created
+ * is used by descriptor afterwards, whatever target is in force. Outside, and at start, the thread
+ * speaks to the running kernel.
+ */
+#ifndef BPFLAB_TARGET_H
+#define BPFLAB_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "errline.h"
+
+#define TARGET_MAX_VARIANTS 16
+
+struct target_variant {
+	char name[32];
+	char value[16];
+};
+
+struct target {
+	const struct target_kind *kind;
+	char spec[256]; /* as it is shown: user:jit=off */
+	struct target_variant variants[TARGET_MAX_VARIANTS];
+	size_t nr_variants;
+};
+
+struct target_kind {
+	const char *name;
+	const char *summary;
+	/* Check the variants of a target. */
+	int (*check)(struct target *t, struct errline *e);
+	int (*enter)(const struct target *t, struct errline *e);
+	/* Load and run a program: 0, or a negative errno and what is in the way and its remedy. */
+	int (*probe)(const struct target *t, struct errline *e);
+};
+
+extern const struct target_kind target_kind_user;
+extern const struct target_kind target_kind_host;
+
+/* The @idx-th kind, NULL past the last. */
+const struct target_kind *target_kind_get(size_t idx);
+
+int target_parse(struct target *t, const char *spec, struct errline *e);
+int target_enter(const struct target *t, struct errline *e);
+void target_leave(void);
+int target_probe(const struct target *t, struct errline *e);
+
+/*
+ * The probe of every kind: create a map, load a program that counts in it, run it, look. On failure
+ * *@step says which of these failed.
+ */
+int target_probe_bpf(const char **step);
+
+#endif
