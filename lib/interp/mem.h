@@ -23,7 +23,6 @@ static inline bool mem_is_aligned(uint64_t addr, unsigned int size)
 	static inline uint##bits##_t mem_load##bits(uint64_t addr)                                 \
 	{                                                                                          \
 		uint##bits##_t v;                                                                  \
-                                                                                                   \
 		if (mem_is_aligned(addr, sizeof(v)))                                               \
 			return __atomic_load_n((uint##bits##_t *)(uintptr_t)addr,                  \
 					       __ATOMIC_RELAXED);                                  \
@@ -53,7 +52,6 @@ BPFU_INTERP_MEM(64)
 	{                                                                                          \
 		uint##bits##_t *p = (uint##bits##_t *)(uintptr_t)addr;                             \
 		uint##bits##_t val = (uint##bits##_t)*src, old = (uint##bits##_t)*r0;              \
-                                                                                                   \
 		switch ((enum bpfu_atomic_op)op) {                                                 \
 		case BPFU_ATOMIC_ADD:                                                              \
 			__atomic_fetch_add(p, val, __ATOMIC_SEQ_CST);                              \
