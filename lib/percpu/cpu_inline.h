@@ -5,13 +5,12 @@
 
 static inline void bpfu_cpu_enter(void)
 {
-	struct bpfu_cpu_self *self = &bpfu_cpu_self;
-	uint64_t state = atomic_load_explicit(&self->state, memory_order_relaxed);
+	uint64_t state = atomic_load_explicit(&bpfu_cpu_self.state, memory_order_relaxed);
 
-	atomic_store_explicit(&self->state, state + 1, BPFU_CPU_ORDER);
+	atomic_store_explicit(&bpfu_cpu_self.state, state + 1, BPFU_CPU_ORDER);
 	atomic_signal_fence(memory_order_seq_cst);
 	/* Also when nested: a signal may have come between these two accesses of an outer entry. */
-	if (bpfu_unlikely(atomic_load_explicit(&self->attention, BPFU_CPU_ORDER)))
+	if (bpfu_unlikely(atomic_load_explicit(&bpfu_cpu_self.attention, BPFU_CPU_ORDER)))
 		bpfu_cpu_enter_slow();
 	atomic_signal_fence(memory_order_seq_cst);
 }
@@ -25,16 +24,15 @@ static inline uint64_t bpfu_state_left(uint64_t state)
 
 static inline void bpfu_cpu_exit(void)
 {
-	struct bpfu_cpu_self *self = &bpfu_cpu_self;
-	uint64_t state = atomic_load_explicit(&self->state, memory_order_relaxed);
+	uint64_t state = atomic_load_explicit(&bpfu_cpu_self.state, memory_order_relaxed);
 
 #ifdef BPFU_TSAN
-	atomic_store_explicit(&self->state, bpfu_state_left(state), memory_order_seq_cst);
+	atomic_store_explicit(&bpfu_cpu_self.state, bpfu_state_left(state), memory_order_seq_cst);
 #else
-	atomic_store_explicit(&self->state, bpfu_state_left(state), memory_order_release);
+	atomic_store_explicit(&bpfu_cpu_self.state, bpfu_state_left(state), memory_order_release);
 #endif
 	atomic_signal_fence(memory_order_seq_cst);
-	if (bpfu_unlikely(atomic_load_explicit(&self->attention, BPFU_CPU_ORDER)))
+	if (bpfu_unlikely(atomic_load_explicit(&bpfu_cpu_self.attention, BPFU_CPU_ORDER)))
 		bpfu_cpu_exit_slow();
 }
 
