@@ -28,6 +28,8 @@ static bool is_written_directly(const char *path)
 
 static int cannot_write(struct errline *e, int err, const char *path)
 {
+	if (!strcmp(path, "-"))
+		return errline_set(e, err, "cannot write standard output: %s", strerror(-err));
 	return errline_set(e, err, "cannot write '%s': %s", path, strerror(-err));
 }
 
@@ -43,32 +45,33 @@ static mode_t final_mode(const char *final)
 
 static int open_temp(struct output *o, struct errline *e)
 {
-	int fd, err;
-
 	o->final = resolve(o->path);
-	if (!o->final || asprintf(&o->temp, "%s.XXXXXX", o->final) < 0)
+	if (!o->final || asprintf(&o->temp, "%s.XXXXXX", o->final) < 0) {
+		o->temp = NULL;
 		return errline_set(e, -ENOMEM, "out of memory");
-	fd = mkostemp(o->temp, O_CLOEXEC);
-	if (fd < 0) {
-		err = -errno;
+	}
+	o->fd = mkostemp(o->temp, O_CLOEXEC);
+	if (o->fd < 0) {
+		int err = -errno;
+
 		free(o->temp);
 		o->temp = NULL;
 		return cannot_write(e, err, o->path);
 	}
-	if (fchmod(fd, final_mode(o->final)) || !(o->file = fdopen(fd, "w"))) {
-		err = -errno;
-		close(fd);
-		return cannot_write(e, err, o->path);
-	}
+	if (fchmod(o->fd, final_mode(o->final)))
+		return cannot_write(e, -errno, o->path);
 	return 0;
 }
 
 void output_abort(struct output *o)
 {
-	if (o->file && o->file != stdout)
+	if (o->file)
 		fclose(o->file);
+	if (o->fd > STDERR_FILENO)
+		close(o->fd);
 	if (o->temp)
 		unlink(o->temp);
+	free(o->text);
 	free(o->temp);
 	free(o->final);
 	memset(o, 0, sizeof(*o));
@@ -81,13 +84,18 @@ int output_open(struct output *o, const char *path, struct errline *e)
 	memset(o, 0, sizeof(*o));
 	o->path = path;
 	if (!strcmp(path, "-")) {
-		o->file = stdout;
+		o->fd = STDOUT_FILENO;
 	} else if (is_written_directly(path)) {
-		o->file = fopen(path, "we");
-		if (!o->file)
+		o->fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (o->fd < 0)
 			err = cannot_write(e, -errno, path);
 	} else {
 		err = open_temp(o, e);
+	}
+	if (!err) {
+		o->file = open_memstream(&o->text, &o->size);
+		if (!o->file)
+			err = errline_set(e, -ENOMEM, "out of memory");
 	}
 	if (err)
 		output_abort(o);
@@ -113,31 +121,46 @@ int output_flush_stdout(struct errline *e)
 			   strerror(errno ? errno : EIO));
 }
 
-/* Everything to the disk, so that a full one shows before the rename. */
+static int write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Everything to the disk before the rename, as a full one may show late. */
 static int finish_file(struct output *o)
 {
-	int err = 0;
+	int fd = o->fd, err;
 
-	errno = 0;
-	if (fflush(o->file) || ferror(o->file))
-		err = errno ? -errno : -EIO;
-	if (!err && o->temp && fsync(fileno(o->file)))
-		err = -errno;
-	if (fclose(o->file) && !err)
-		err = -errno;
+	err = fclose(o->file) ? -ENOMEM : 0;
 	o->file = NULL;
-	if (!err && o->temp && rename(o->temp, o->final))
+	if (!err)
+		err = write_all(fd, o->text, o->size);
+	if (!o->temp)
+		return err;
+	if (!err && fsync(fd))
+		err = -errno;
+	o->fd = -1;
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && rename(o->temp, o->final))
 		err = -errno;
 	return err;
 }
 
 int output_commit(struct output *o, struct errline *e)
 {
-	int err;
+	int err = finish_file(o);
 
-	if (o->file == stdout)
-		return output_flush_stdout(e);
-	err = finish_file(o);
 	if (err) {
 		cannot_write(e, err, o->path);
 	} else {

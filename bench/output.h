@@ -15,14 +15,18 @@ struct output {
 	const char *path; /* as given */
 	char *final;      /* where to rename to; NULL if written directly */
 	char *temp;
-	FILE *file;
+	int fd;
+	FILE *file;       /* to memory, until output_commit() */
+	char *text;
+	size_t size;
 };
 
 /* Find out, before anything is measured, whether @path can be written; leaves nothing behind. */
 int output_check(const char *path, struct errline *e);
 
+/* What is written to @o->file is kept in memory. */
 int output_open(struct output *o, const char *path, struct errline *e);
-/* Finish, and return any error there was since output_open(); nothing is left behind then. */
+/* Write it out. After an error nothing is left behind. */
 int output_commit(struct output *o, struct errline *e);
 void output_abort(struct output *o);
 
