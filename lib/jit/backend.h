@@ -72,6 +72,12 @@ extern const struct bpfu_jit_backend bpfu_jit_arm64;
 /* Backends by name; NULL if there is none. NULL asks for the one of the machine we run on. */
 const struct bpfu_jit_backend *bpfu_jit_backend_find(const char *name);
 
+/* bpfu_jit_compile() with another target than the machine we run on; for tests of features. */
+int bpfu_jit_compile_for(struct bpfu_prog *prog, const struct bpfu_jit_target *target);
+
+/* The target for which bpfu_jit_compile() compiles; on a foreign host, every feature. */
+void bpfu_jit_target_init(struct bpfu_jit_target *target, const struct bpfu_jit_backend *backend);
+
 /* Code for @prog that is not to be run here: dumps and tests. */
 struct bpfu_jit_code {
 	uint8_t *bytes;

@@ -44,7 +44,7 @@ bool bpfu_jit_available(void)
 	return bpfu_jit_backend_find(NULL) && bpfu_image_available();
 }
 
-static void host_target(const struct bpfu_jit_backend *backend, struct bpfu_jit_target *target)
+void bpfu_jit_target_init(struct bpfu_jit_target *target, const struct bpfu_jit_backend *backend)
 {
 	bool native = backend == bpfu_jit_backend_find(NULL);
 
@@ -107,7 +107,7 @@ int bpfu_jit_generate(const struct bpfu_prog *prog, const struct bpfu_jit_backen
 	int err;
 
 	if (!target) {
-		host_target(backend, &host);
+		bpfu_jit_target_init(&host, backend);
 		target = &host;
 	}
 	err = ctx_init(&ctx, prog, backend, target);
@@ -221,19 +221,28 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 	return err;
 }
 
+int bpfu_jit_compile_for(struct bpfu_prog *prog, const struct bpfu_jit_target *target)
+{
+	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
+
+	if (!backend || !bpfu_image_available())
+		return -ENOTSUPP;
+	return compile(prog, backend, target);
+}
+
 int bpfu_jit_compile(struct bpfu_prog *prog)
 {
 	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
 	struct bpfu_jit_target target;
 	int err;
 
-	if (!backend || !bpfu_image_available())
+	if (!backend)
 		return -ENOTSUPP;
-	host_target(backend, &target);
-	err = compile(prog, backend, &target);
+	bpfu_jit_target_init(&target, backend);
+	err = bpfu_jit_compile_for(prog, &target);
 	if (err == -ERANGE) {
 		target.far_calls = true;
-		err = compile(prog, backend, &target);
+		err = bpfu_jit_compile_for(prog, &target);
 	}
 	return err;
 }
