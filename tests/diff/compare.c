@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Run a case on every side and form, and hold the results against each other. */
+#include "compare.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The JIT's result is the one that all others are held against. */
+enum {
+	RES_JIT,
+	RES_INTERP,
+	RES_KERNEL,
+	RES_XLATED,
+	RES_RAW,
+	RESULTS,
+};
+
+static const char *const result_names[RESULTS] = { "jit", "interp", "kernel", "xlated-in-interp",
+						   "raw-in-interp" };
+
+struct results {
+	struct result res[RESULTS];
+	bool valid[RESULTS];
+};
+
+int compare_open(struct comparison *cmp, bool kernel)
+{
+	for (int kind = 0; kind < SIDES; kind++) {
+		int err;
+
+		cmp->usable[kind] = false;
+		if (kind == SIDE_KERNEL && !kernel)
+			continue;
+		err = side_open(&cmp->side[kind], kind);
+		if (err && kind != SIDE_KERNEL)
+			return err;
+		cmp->usable[kind] = !err;
+	}
+	return 0;
+}
+
+void compare_close(struct comparison *cmp)
+{
+	for (int kind = 0; kind < SIDES; kind++)
+		if (cmp->usable[kind])
+			side_close(&cmp->side[kind]);
+}
+
+static bool differ(const struct diff_case *c, const struct result *a, const struct result *b,
+		   char *what, size_t size)
+{
+	if (a->load_err != b->load_err) {
+		snprintf(what, size, "load: %d and %d", a->load_err, b->load_err);
+		return true;
+	}
+	if (a->run_err != b->run_err) {
+		snprintf(what, size, "test run: %d and %d", a->run_err, b->run_err);
+		return true;
+	}
+	if (a->retval != b->retval) {
+		snprintf(what, size, "return value: 0x%x and 0x%x", a->retval, b->retval);
+		return true;
+	}
+	if (a->data_len != b->data_len) {
+		snprintf(what, size, "data length: %u and %u", a->data_len, b->data_len);
+		return true;
+	}
+	for (uint32_t i = 0; i < a->data_len; i++)
+		if (a->data[i] != b->data[i]) {
+			snprintf(what, size, "byte %u of data or context: 0x%02x and 0x%02x", i,
+				 a->data[i], b->data[i]);
+			return true;
+		}
+	if (a->dump_len != b->dump_len) {
+		snprintf(what, size, "number of map elements");
+		return true;
+	}
+	for (uint32_t i = 0; i < a->dump_len; i++)
+		if (a->dump[i] != b->dump[i]) {
+			char place[64];
+
+			dump_describe(c, i, place, sizeof(place));
+			snprintf(what, size, "%s: byte 0x%02x and 0x%02x", place, a->dump[i],
+				 b->dump[i]);
+			return true;
+		}
+	return false;
+}
+
+static bool run_side(struct comparison *cmp, enum side_kind kind, const struct diff_case *c,
+		     struct results *r, int slot, uint32_t flags)
+{
+	struct side *side = &cmp->side[kind];
+
+	r->valid[slot] = false;
+	if (!cmp->usable[kind])
+		return true;
+	if (cmp->random_options || kind != SIDE_KERNEL)
+		side_options(side, cmp->random_options ? c->seed : 0, NULL);
+	if (!side_run(side, c, &r->res[slot], flags, &r->res[RES_XLATED]))
+		return false;
+	r->valid[slot] = true;
+	if (flags & RUN_CLONES)
+		for (int form = 0; form < CLONE_FORMS; form++)
+			r->valid[RES_XLATED + form] = !r->res[slot].load_err &&
+						      clone_possible(c, form);
+	return true;
+}
+
+/* The side's own words for a refusal: load again with a log. */
+static void explain(struct comparison *cmp, enum side_kind kind, const struct diff_case *c,
+		    struct outcome *out)
+{
+	static struct result res;
+
+	side_options(&cmp->side[kind], 0, NULL);
+	side_run(&cmp->side[kind], c, &res, RUN_LOG, NULL);
+	snprintf(out->log, sizeof(out->log), "%s", res.log);
+}
+
+/*
+ * Linux 6.18 refuses a few programs for faults of its own ("verifier bug: …", -EFAULT), and for
+ * want of memory.
+ */
+static bool is_own_fault(int err)
+{
+	return err == -EFAULT || err == -ENOMEM;
+}
+
+static void compare_once(struct comparison *cmp, const struct diff_case *c, struct results *r,
+			 struct outcome *out)
+{
+	uint32_t exec = cmp->modes & MODE_ACCEPT ? 0 : RUN_EXEC;
+	uint32_t clones = cmp->modes & MODE_CLONE ? RUN_CLONES : 0;
+	bool kernel_ok = true, user_ok;
+
+	memset(r->valid, 0, sizeof(r->valid));
+	out->verdict = BROKEN;
+	/* The kernel first: what it refuses for good reasons is not run in our own process. */
+	if (!run_side(cmp, SIDE_KERNEL, c, r, RES_KERNEL, exec))
+		return;
+	if (r->valid[RES_KERNEL])
+		kernel_ok = !r->res[RES_KERNEL].load_err;
+	if (!kernel_ok)
+		exec = clones = 0;
+	if (!run_side(cmp, SIDE_JIT, c, r, RES_JIT, exec | (exec ? clones : 0)))
+		return;
+	user_ok = !r->res[RES_JIT].load_err;
+	if (!kernel_ok || !user_ok) {
+		out->verdict = kernel_ok == user_ok || is_own_fault(r->res[RES_KERNEL].load_err) ?
+				       REFUSED :
+			       user_ok ? UNSOUND :
+					 MISSED;
+		if (!r->valid[RES_KERNEL])
+			out->verdict = REFUSED;
+		return;
+	}
+	if ((cmp->modes & MODE_LOAD) && exec && !run_side(cmp, SIDE_INTERP, c, r, RES_INTERP, exec))
+		return;
+	out->verdict = SAME;
+	for (int i = RES_JIT + 1; exec && i < RESULTS; i++) {
+		char what[128];
+
+		if (!r->valid[i] || !differ(c, &r->res[RES_JIT], &r->res[i], what, sizeof(what)))
+			continue;
+		out->verdict = DIFFERENT;
+		snprintf(out->what, sizeof(out->what), "jit and %s: %s", result_names[i], what);
+		return;
+	}
+}
+
+void compare_case(struct comparison *cmp, const struct diff_case *c, struct outcome *out)
+{
+	static struct results r;
+
+	memset(out, 0, sizeof(*out));
+	compare_once(cmp, c, &r, out);
+	/*
+	 * What depends on the moment (an allocation from the kernel's non-preallocated maps that
+	 * failed) does not repeat; a bug does.
+	 */
+	for (int again = 0; again < 2 && out->verdict == DIFFERENT; again++) {
+		compare_once(cmp, c, &r, out);
+		if (out->verdict == SAME)
+			out->verdict = UNSTABLE;
+	}
+	if (out->verdict == MISSED || out->verdict == REFUSED)
+		explain(cmp, SIDE_JIT, c, out);
+	else if (out->verdict == UNSOUND)
+		explain(cmp, SIDE_KERNEL, c, out);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One case on all sides, and what came of it. */
+#ifndef BPFU_TESTS_DIFF_COMPARE_H
+#define BPFU_TESTS_DIFF_COMPARE_H
+
+#include "side.h"
+
+enum verdict {
+	SAME,
+	REFUSED,   /* by the kernel (or libbpfu where there is no kernel): no program to compare */
+	MISSED,	   /* the kernel accepts it, libbpfu does not */
+	UNSOUND,   /* libbpfu accepts what the kernel refuses */
+	DIFFERENT, /* results differ */
+	UNSTABLE,  /* they differed once and then did not */
+	BROKEN,	   /* a side could not be used at all */
+	VERDICTS,
+};
+
+enum compare_mode {
+	MODE_LOAD = 1u << 0,   /* load into JIT and interpreter, with options of their own */
+	MODE_CLONE = 1u << 1,  /* load once, run other forms of the instructions too */
+	MODE_ACCEPT = 1u << 2, /* compare acceptance only; nothing runs */
+};
+
+struct comparison {
+	struct side side[SIDES];
+	bool usable[SIDES];
+	uint32_t modes;
+	bool random_options;
+};
+
+struct outcome {
+	enum verdict verdict;
+	char what[160]; /* what differs, between whom */
+	char log[256];	/* MISSED, UNSOUND: why the refusing side refused */
+};
+
+/* Open the sides; @kernel: try the kernel too. 0 or -errno. */
+int compare_open(struct comparison *cmp, bool kernel);
+void compare_close(struct comparison *cmp);
+
+void compare_case(struct comparison *cmp, const struct diff_case *c, struct outcome *out);
+
+#endif

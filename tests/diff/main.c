@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * bpfu-diff: random valid programs on the JIT, the interpreter and the kernel (docs/testing.md).
+ * The programs run in worker processes, so that a crash or a hang is a finding like others: the
+ * parent knows from shared memory which seed it was.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compare.h"
+#include "minimise.h"
+
+#define JOBS_MAX	16
+#define REASONS		48
+#define PROGRAM_SECONDS 20 /* one that takes longer hangs */
+
+struct reason {
+	char text[120];
+	uint64_t seed; /* the first one */
+	uint64_t count;
+	enum verdict verdict;
+};
+
+/* A worker's part of the shared memory; read by the parent after the worker's end. */
+struct worker {
+	uint64_t next; /* index of the program being run */
+	bool finished;
+	bool had_kernel;
+	uint64_t programs, insns;
+	uint64_t verdicts[VERDICTS];
+	struct reason reasons[REASONS];
+	uint64_t failed_seed; /* of the failure the worker stopped at */
+	struct outcome failure;
+};
+
+static struct {
+	uint64_t seed;
+	uint64_t count;
+	double seconds;
+	uint32_t jobs;
+	uint32_t modes; /* 0: by seed */
+	bool no_kernel, mutate, shrink, print, random_options;
+	uint32_t max_failures;
+	double min_accept;
+} opt = { .seed = 1, .count = 2000, .jobs = 1, .max_failures = 1, .random_options = true };
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static uint32_t modes_of(uint64_t seed)
+{
+	if (opt.modes)
+		return opt.modes;
+	return seed % 2 ? MODE_LOAD : MODE_CLONE;
+}
+
+static void make_case(struct diff_case *c, uint64_t seed)
+{
+	struct rng rng = { .state = seed ^ 0x5eed };
+
+	case_generate(c, seed);
+	if (opt.mutate)
+		case_mutate(c, &rng);
+}
+
+/* ---- the worker ---- */
+
+/* Numbers become N, so that alike refusals count together. */
+static void add_reason(struct worker *w, const struct outcome *out, uint64_t seed)
+{
+	char text[120];
+	size_t len = 0;
+
+	for (const char *p = out->log; *p && len + 1 < sizeof(text); p++) {
+		bool digit = *p >= '0' && *p <= '9';
+
+		if (digit && len && text[len - 1] == 'N')
+			continue;
+		text[len++] = digit ? 'N' : *p;
+	}
+	text[len] = '\0';
+	for (int i = 0; i < REASONS; i++) {
+		struct reason *r = &w->reasons[i];
+
+		if (!r->count) {
+			memcpy(r->text, text, len + 1);
+			r->seed = seed;
+			r->verdict = out->verdict;
+		}
+		if (r->verdict == out->verdict && !strcmp(r->text, text)) {
+			r->count++;
+			return;
+		}
+	}
+}
+
+static bool is_failure(enum verdict verdict)
+{
+	return verdict == DIFFERENT || verdict == UNSOUND || verdict == BROKEN;
+}
+
+static void work(struct worker *w, uint32_t job, double deadline)
+{
+	static struct diff_case c;
+	static struct comparison cmp;
+	struct outcome out;
+	int err = compare_open(&cmp, !opt.no_kernel);
+
+	if (err) {
+		fprintf(stderr, "bpfu-diff: libbpfu cannot be used: %s\n", strerror(-err));
+		_exit(1);
+	}
+	w->had_kernel = cmp.usable[SIDE_KERNEL];
+	cmp.random_options = opt.random_options;
+	for (; w->next < opt.count; w->next += opt.jobs) {
+		uint64_t seed = opt.seed + w->next;
+
+		if (deadline > 0 && now() > deadline)
+			break;
+		alarm(PROGRAM_SECONDS);
+		make_case(&c, seed);
+		cmp.modes = modes_of(seed);
+		compare_case(&cmp, &c, &out);
+		alarm(0);
+		w->programs++;
+		for (uint32_t i = 0; i < c.prog_cnt; i++)
+			w->insns += c.progs[i].cnt;
+		w->verdicts[out.verdict]++;
+		if (out.log[0])
+			add_reason(w, &out, seed);
+		if (is_failure(out.verdict)) {
+			w->failure = out;
+			w->failed_seed = seed;
+			w->next += opt.jobs;
+			_exit(2);
+		}
+	}
+	w->finished = true;
+	compare_close(&cmp);
+	(void)job;
+	_exit(0);
+}
+
+/* ---- the parent ---- */
+
+static void report(uint64_t seed, const char *what, const char *log, struct ending end)
+{
+	static struct diff_case c;
+	struct comparison cmp = { .modes = modes_of(seed), .random_options = opt.random_options };
+	struct side shown = { .kind = SIDE_JIT };
+
+	make_case(&c, seed);
+	printf("FAIL seed 0x%llx%s: %s%s%s\n", (unsigned long long)seed,
+	       opt.mutate ? " (mutated)" : "", what, *log ? ": " : "", log);
+	if (opt.random_options) {
+		printf("options:");
+		side_options(&shown, seed, stdout);
+		printf("\n");
+	}
+	if (opt.shrink) {
+		struct ending again = run_apart(&c, &cmp, !opt.no_kernel);
+
+		if (again.signal != end.signal || (!end.signal && again.verdict != end.verdict))
+			printf("alone it does not fail; not minimised\n");
+		else
+			printf("minimised in %u steps\n", minimise(&c, &cmp, !opt.no_kernel, end));
+	}
+	case_print(stdout, &c);
+	printf("again: bpfu-diff --seed 0x%llx --count 1%s%s%s\n", (unsigned long long)seed,
+	       opt.mutate ? " --mutate" : "", opt.shrink ? "" : " --minimise",
+	       opt.no_kernel ? " --no-kernel" : "");
+	fflush(stdout);
+}
+
+static void report_verdict(const struct worker *w)
+{
+	static const char *const names[VERDICTS] = {
+		[DIFFERENT] = "results differ",
+		[UNSOUND] = "libbpfu accepts what the kernel refuses",
+		[BROKEN] = "a side could not be used",
+	};
+	char what[256];
+
+	snprintf(what, sizeof(what), "%s%s%s", names[w->failure.verdict],
+		 w->failure.what[0] ? ": " : "", w->failure.what);
+	report(w->failed_seed, what, w->failure.log, (struct ending){ w->failure.verdict, 0 });
+}
+
+static void report_signal(struct worker *w, int signal)
+{
+	char what[64];
+
+	snprintf(what, sizeof(what), "%s", signal == SIGALRM ? "hangs" : strsignal(signal));
+	w->programs++;
+	w->next += opt.jobs;
+	report(opt.seed + w->next - opt.jobs, what, "", (struct ending){ BROKEN, signal });
+}
+
+/* Run all workers to their end. Returns the number of failures. */
+static uint32_t supervise(struct worker *workers, double deadline)
+{
+	pid_t pids[JOBS_MAX] = { 0 };
+	uint32_t failures = 0, running = 0;
+
+	for (uint32_t job = 0; job < opt.jobs; job++)
+		workers[job].next = job;
+	for (;;) {
+		int status;
+		uint32_t job;
+		pid_t pid;
+
+		for (job = 0; job < opt.jobs; job++) {
+			if (pids[job] || workers[job].finished || failures >= opt.max_failures ||
+			    workers[job].next >= opt.count)
+				continue;
+			fflush(NULL);
+			pids[job] = fork();
+			if (!pids[job])
+				work(&workers[job], job, deadline);
+			running++;
+		}
+		if (!running)
+			return failures;
+		pid = wait(&status);
+		for (job = 0; job < opt.jobs && pids[job] != pid; job++)
+			;
+		if (pid < 0 || job == opt.jobs)
+			continue;
+		pids[job] = 0;
+		running--;
+		if (WIFSIGNALED(status)) {
+			failures++;
+			report_signal(&workers[job], WTERMSIG(status));
+		} else if (WEXITSTATUS(status) == 2) {
+			failures++;
+			report_verdict(&workers[job]);
+		} else if (WEXITSTATUS(status)) {
+			return failures + 1;
+		}
+	}
+}
+
+static void print_reasons(struct worker *workers, enum verdict verdict, const char *title)
+{
+	struct reason *best;
+
+	for (int rows = 0; rows < 12; rows++) {
+		best = NULL;
+		for (uint32_t job = 0; job < opt.jobs; job++)
+			for (int i = 0; i < REASONS; i++) {
+				struct reason *r = &workers[job].reasons[i];
+
+				if (r->count && r->verdict == verdict &&
+				    (!best || r->count > best->count))
+					best = r;
+			}
+		if (!best)
+			return;
+		if (!rows)
+			printf("%s:\n", title);
+		printf("  %6llu  %s  (seed 0x%llx)\n", (unsigned long long)best->count, best->text,
+		       (unsigned long long)best->seed);
+		best->count = 0;
+	}
+}
+
+static int summarise(struct worker *workers, uint32_t failures, double seconds)
+{
+	uint64_t programs = 0, insns = 0, v[VERDICTS] = { 0 }, ran, both;
+	bool kernel = false;
+	double accept;
+
+	for (uint32_t job = 0; job < opt.jobs; job++) {
+		programs += workers[job].programs;
+		insns += workers[job].insns;
+		kernel |= workers[job].had_kernel;
+		for (int i = 0; i < VERDICTS; i++)
+			v[i] += workers[job].verdicts[i];
+	}
+	ran = v[SAME] + v[DIFFERENT] + v[UNSTABLE];
+	both = ran + v[MISSED];
+	accept = both ? 100.0 * (double)ran / (double)both : 100.0;
+	print_reasons(workers, MISSED, "refused by libbpfu, accepted by the kernel");
+	if (!kernel)
+		print_reasons(workers, REFUSED, "refused by libbpfu");
+	printf("seed 0x%llx: %llu programs, %.0f instructions each, %.0f/s; %s\n",
+	       (unsigned long long)opt.seed, (unsigned long long)programs,
+	       programs ? (double)insns / (double)programs : 0.0,
+	       seconds > 0 ? (double)programs / seconds : 0.0,
+	       kernel ? "jit, interpreter and kernel" : "jit and interpreter (no kernel)");
+	printf("%llu run on all sides, %llu refused, acceptance %.2f %% (%llu missed), "
+	       "%llu unstable, %u failures\n",
+	       (unsigned long long)ran, (unsigned long long)v[REFUSED], accept,
+	       (unsigned long long)v[MISSED], (unsigned long long)v[UNSTABLE], failures);
+	if (kernel && accept < opt.min_accept) {
+		printf("acceptance is below %.1f %%\n", opt.min_accept);
+		return 1;
+	}
+	return failures ? 1 : 0;
+}
+
+static void usage(FILE *out)
+{
+	fputs("usage: bpfu-diff [options]\n"
+	      "  --seed N|time      first seed (1); programs have the seeds N, N + 1, …\n"
+	      "  --count N          programs (2000)\n"
+	      "  --seconds S        stop after S seconds; without --count, as many as fit\n"
+	      "  --jobs N           worker processes (1)\n"
+	      "  --mode MODE        load: JIT and interpreter load on their own\n"
+	      "                     clone: one load, run again from other forms of the instructions\n"
+	      "                     accept: compare acceptance only; default: load and clone in turn\n"
+	      "  --mutate           change a random field of each program; compares acceptance\n"
+	      "  --no-kernel        leave the kernel out\n"
+	      "  --default-options  libbpfu's default options instead of random ones\n"
+	      "  --minimise         shrink what fails\n"
+	      "  --max-failures N   stop after N failures (1)\n"
+	      "  --min-accept P     fail if libbpfu accepts less than P % of what the kernel does\n"
+	      "  --print            print the program of the seed and stop\n",
+	      out);
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 0);
+
+	if (end == text || *end) {
+		fprintf(stderr, "bpfu-diff: '%s' is not a number\n", text);
+		exit(1);
+	}
+	return value;
+}
+
+static void set_mode(const char *name)
+{
+	if (!strcmp(name, "load")) {
+		opt.modes = MODE_LOAD;
+	} else if (!strcmp(name, "clone")) {
+		opt.modes = MODE_CLONE;
+	} else if (!strcmp(name, "accept")) {
+		opt.modes = MODE_ACCEPT;
+	} else {
+		fprintf(stderr, "bpfu-diff: mode '%s' is none of load, clone, accept\n", name);
+		exit(1);
+	}
+}
+
+enum {
+	O_SEED = 1,
+	O_COUNT,
+	O_SECONDS,
+	O_JOBS,
+	O_MODE,
+	O_MUTATE,
+	O_NO_KERNEL,
+	O_DEFAULT,
+	O_MINIMISE,
+	O_MAX,
+	O_ACCEPT,
+	O_PRINT,
+	O_HELP
+};
+
+static void parse(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "seed", 1, NULL, O_SEED },	       { "count", 1, NULL, O_COUNT },
+		{ "seconds", 1, NULL, O_SECONDS },     { "jobs", 1, NULL, O_JOBS },
+		{ "mode", 1, NULL, O_MODE },	       { "mutate", 0, NULL, O_MUTATE },
+		{ "no-kernel", 0, NULL, O_NO_KERNEL }, { "default-options", 0, NULL, O_DEFAULT },
+		{ "minimise", 0, NULL, O_MINIMISE },   { "max-failures", 1, NULL, O_MAX },
+		{ "min-accept", 1, NULL, O_ACCEPT },   { "print", 0, NULL, O_PRINT },
+		{ "help", 0, NULL, O_HELP },	       { NULL, 0, NULL, 0 },
+	};
+	bool count = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case O_SEED:
+			opt.seed = strcmp(optarg, "time") ? number(optarg) :
+							    rng_mix((uint64_t)time(NULL)) >> 16;
+			break;
+		case O_COUNT:
+			opt.count = number(optarg);
+			count = true;
+			break;
+		case O_SECONDS:
+			opt.seconds = atof(optarg);
+			break;
+		case O_JOBS:
+			opt.jobs = (uint32_t)number(optarg);
+			break;
+		case O_MODE:
+			set_mode(optarg);
+			break;
+		case O_MUTATE:
+			opt.mutate = true;
+			opt.modes = MODE_ACCEPT;
+			break;
+		case O_NO_KERNEL:
+			opt.no_kernel = true;
+			break;
+		case O_DEFAULT:
+			opt.random_options = false;
+			break;
+		case O_MINIMISE:
+			opt.shrink = true;
+			break;
+		case O_MAX:
+			opt.max_failures = (uint32_t)number(optarg);
+			break;
+		case O_ACCEPT:
+			opt.min_accept = atof(optarg);
+			break;
+		case O_PRINT:
+			opt.print = true;
+			break;
+		case O_HELP:
+			usage(stdout);
+			exit(0);
+		default:
+			usage(stderr);
+			exit(1);
+		}
+	}
+	if (optind < argc || !opt.jobs || opt.jobs > JOBS_MAX) {
+		usage(stderr);
+		exit(1);
+	}
+	if (opt.seconds > 0 && !count)
+		opt.count = UINT64_MAX / 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct worker *workers;
+	double start = now();
+	uint32_t failures;
+
+	parse(argc, argv);
+	if (opt.print) {
+		static struct diff_case c;
+
+		make_case(&c, opt.seed);
+		case_print(stdout, &c);
+		return 0;
+	}
+	workers = mmap(NULL, sizeof(*workers) * opt.jobs, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (workers == MAP_FAILED) {
+		perror("bpfu-diff: mmap");
+		return 1;
+	}
+	printf("bpfu-diff: seed 0x%llx\n", (unsigned long long)opt.seed);
+	failures = supervise(workers, opt.seconds > 0 ? start + opt.seconds : 0);
+	return summarise(workers, failures, now() - start);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shrink a failing case while it keeps failing in the same way. */
+#ifndef BPFU_TESTS_DIFF_MINIMISE_H
+#define BPFU_TESTS_DIFF_MINIMISE_H
+
+#include "compare.h"
+
+/* How a case ended in a process of its own. */
+struct ending {
+	enum verdict verdict; /* valid if signal is 0 */
+	int signal;	      /* what killed it (SIGALRM: it hung) */
+};
+
+/* Run @c in a child process, with sides of its own. */
+struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel);
+
+/* Shrink @c in place. Returns the number of candidates tried. */
+uint32_t minimise(struct diff_case *c, const struct comparison *cmp, bool kernel,
+		  struct ending want);
+
+#endif

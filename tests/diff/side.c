@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Load and run a case on one side, through bpf(2). */
+#include "side.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpfu/bpfu.h"
+#include "util/bits.h"
+
+/* ---- the two ways to bpf(2) ---- */
+
+/*
+ * The kernel's, past any router: an instruction of our own, not libc's syscall().
+ */
+static int kernel_bpf(int cmd, union bpf_attr *attr, unsigned int size)
+{
+	long ret;
+
+#if defined(__x86_64__)
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"((long)__NR_bpf), "D"((long)cmd), "S"(attr), "d"((long)size)
+			 : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = __NR_bpf;
+	register long x0 __asm__("x0") = cmd;
+	register long x1 __asm__("x1") = (long)attr;
+	register long x2 __asm__("x2") = size;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+	ret = x0;
+#else
+	ret = -ENOSYS;
+#endif
+	return (int)ret;
+}
+
+int side_open(struct side *side, enum side_kind kind)
+{
+	static const char *const names[] = { "kernel", "jit", "interp" };
+	union bpf_attr attr;
+	int fd;
+
+	memset(side, 0, sizeof(*side));
+	side->kind = kind;
+	side->name = names[kind];
+	side->bpf = kind == SIDE_KERNEL ? kernel_bpf : bpfu_bpf;
+	side->cpus = kind == SIDE_KERNEL ? (uint32_t)sysconf(_SC_NPROCESSORS_CONF) :
+					   bpfu_possible_cpus();
+	side->btf_fd = -1;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_LPM_TRIE; /* needs privileges where plain arrays may not */
+	attr.key_size = attr.value_size = 8;
+	attr.max_entries = 1;
+	attr.map_flags = BPF_F_NO_PREALLOC;
+	fd = side->bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+void side_close(struct side *side)
+{
+	for (uint32_t shape = 0; shape < SHAPES; shape++)
+		for (uint32_t slot = 0; side->built[shape] && slot < SLOT_ALL; slot++)
+			if (side->fds[shape][slot] >= 0)
+				close(side->fds[shape][slot]);
+	if (side->btf_fd >= 0)
+		close(side->btf_fd);
+}
+
+void side_options(const struct side *side, uint64_t seed, FILE *out)
+{
+	/* Options that may exist; those that do not are passed over. */
+	static const char *const names[] = { "private_stack",	"inline_helpers", "percpu_mov",
+					     "bpf_loop_inline", "dead_code",	  "peephole",
+					     "prog_pack",	"const_blinding", "zext" };
+	struct rng rng = { .state = seed ^ 0x0b71035 };
+
+	if (side->kind == SIDE_KERNEL)
+		return;
+	bpfu_option_set("jit", side->kind == SIDE_JIT ? "on" : "off");
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(names); i++) {
+		bool on = rng_percent(&rng, 60);
+
+		if (!bpfu_option_get(names[i]))
+			continue;
+		bpfu_option_set(names[i], on ? "on" : "off");
+		if (out)
+			fprintf(out, " %s=%s", names[i], on ? "on" : "off");
+	}
+}
+
+/* ---- BTF: callbacks need func_info, so there are as many static functions as a case can have ----
+ */
+
+static int load_btf(struct side *side)
+{
+	struct {
+		struct btf_header hdr;
+		struct btf_type integer;
+		uint32_t encoding;
+		struct btf_type proto;
+		struct btf_type func[CASE_SUBPROGS];
+		char strings[3 + 4 * CASE_SUBPROGS];
+	} __attribute__((packed)) blob;
+	union bpf_attr attr;
+
+	memset(&blob, 0, sizeof(blob));
+	blob.hdr.magic = BTF_MAGIC;
+	blob.hdr.version = BTF_VERSION;
+	blob.hdr.hdr_len = sizeof(blob.hdr);
+	blob.hdr.type_len = offsetof(typeof(blob), strings) - sizeof(blob.hdr);
+	blob.hdr.str_off = blob.hdr.type_len;
+	blob.hdr.str_len = sizeof(blob.strings);
+	blob.integer.name_off = 1;
+	blob.integer.info = BTF_KIND_INT << 24;
+	blob.integer.size = 8;
+	blob.encoding = BTF_INT_SIGNED << 24 | 64;
+	blob.proto.info = BTF_KIND_FUNC_PROTO << 24;
+	blob.proto.type = 1;
+	blob.strings[1] = 'l';
+	for (uint32_t i = 0; i < CASE_SUBPROGS; i++) {
+		blob.func[i].name_off = 3 + 4 * i;
+		blob.func[i].info = BTF_KIND_FUNC << 24; /* vlen 0: static */
+		blob.func[i].type = 2;
+		snprintf(blob.strings + 3 + 4 * i, 4, "f%02u", i);
+	}
+	memset(&attr, 0, sizeof(attr));
+	attr.btf = bpfu_u64(&blob);
+	attr.btf_size = sizeof(blob);
+	return side->bpf(BPF_BTF_LOAD, &attr, sizeof(attr));
+}
+
+/* ---- loading ---- */
+
+static void resolve_maps(struct bpf_insn *insns, uint32_t cnt, const int *fds)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (!bpfu_insn_is_ld_imm64(&insns[i]))
+			continue;
+		if ((insns[i].src_reg == BPF_PSEUDO_MAP_FD ||
+		     insns[i].src_reg == BPF_PSEUDO_MAP_VALUE) &&
+		    (uint32_t)insns[i].imm < SLOTS)
+			insns[i].imm = fds[insns[i].imm];
+		i++;
+	}
+}
+
+static void last_line(const char *log, char *line, size_t size)
+{
+	const char *end = log + strlen(log), *begin;
+
+	/* "processed N insns…" comes after what we are looking for */
+	while (end > log) {
+		while (end > log && end[-1] == '\n')
+			end--;
+		for (begin = end; begin > log && begin[-1] != '\n'; begin--)
+			;
+		if (strncmp(begin, "processed ", 10) && strncmp(begin, "verification time", 17) &&
+		    strncmp(begin, "stack depth", 11)) {
+			snprintf(line, size, "%.*s", (int)(end - begin), begin);
+			return;
+		}
+		end = begin;
+	}
+	snprintf(line, size, "(no log)");
+}
+
+static int prog_load(struct side *side, const struct diff_case *c, const struct case_prog *p,
+		     struct result *res, bool log)
+{
+	static struct bpf_insn insns[CASE_INSNS];
+	static char log_buf[1 << 20];
+	struct bpf_func_info info[CASE_SUBPROGS];
+	union bpf_attr attr;
+	int fd;
+
+	memcpy(insns, p->insns, p->cnt * sizeof(insns[0]));
+	resolve_maps(insns, p->cnt, side->fds[c->shape]);
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = c->type;
+	attr.insns = bpfu_u64(insns);
+	attr.insn_cnt = p->cnt;
+	attr.license = bpfu_u64("GPL");
+	memcpy(attr.prog_name, "diff", 4);
+	if (c->type == BPF_PROG_TYPE_SYSCALL)
+		attr.prog_flags = BPF_F_SLEEPABLE;
+	if (p->needs_btf) {
+		if (side->btf_fd < 0)
+			side->btf_fd = load_btf(side);
+		for (uint32_t i = 0; i < p->subprog_cnt; i++)
+			info[i] = (struct bpf_func_info){ p->subprog_start[i], 3 + i };
+		attr.prog_btf_fd = (uint32_t)side->btf_fd;
+		attr.func_info = bpfu_u64(info);
+		attr.func_info_cnt = p->subprog_cnt;
+		attr.func_info_rec_size = sizeof(info[0]);
+	}
+	if (log) {
+		log_buf[0] = '\0';
+		attr.log_buf = bpfu_u64(log_buf);
+		attr.log_size = sizeof(log_buf);
+		attr.log_level = 1;
+	}
+	fd = side->bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	if (fd < 0 && log)
+		last_line(log_buf, res->log, sizeof(res->log));
+	return fd;
+}
+
+/* ---- running ---- */
+
+/* @form: CLONE_FORMS for the program as loaded. */
+static void test_run(struct side *side, const struct diff_case *c, int fd, int form,
+		     struct result *res)
+{
+	struct __sk_buff skb = { .mark = 0x11223344, .priority = 7, .cb = { 1, 2, 3, 4, 5 } };
+	bool is_packet = c->type == BPF_PROG_TYPE_XDP || c->type == BPF_PROG_TYPE_SCHED_CLS;
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.test.prog_fd = (uint32_t)fd;
+	if (is_packet) {
+		attr.test.data_in = bpfu_u64(c->input);
+		attr.test.data_size_in = c->input_size;
+		attr.test.data_out = bpfu_u64(res->data);
+		attr.test.data_size_out = DATA_MAX - sizeof(skb);
+		attr.test.repeat = 1;
+	} else {
+		memcpy(res->data, c->input, c->input_size);
+		res->data_len = c->input_size;
+		attr.test.ctx_in = bpfu_u64(res->data);
+		attr.test.ctx_size_in = c->input_size;
+	}
+	if (c->type == BPF_PROG_TYPE_SCHED_CLS) {
+		attr.test.ctx_in = attr.test.ctx_out = bpfu_u64(&skb);
+		attr.test.ctx_size_in = attr.test.ctx_size_out = sizeof(skb);
+	}
+	res->run_err = form == CLONE_FORMS ? side->bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)) :
+					     clone_run(fd, c, side->fds[c->shape], form, &attr);
+	res->retval = res->run_err ? 0 : attr.test.retval;
+	if (!is_packet)
+		return;
+	res->data_len = res->run_err ? 0 : attr.test.data_size_out;
+	if (c->type == BPF_PROG_TYPE_SCHED_CLS && res->data_len <= DATA_MAX - sizeof(skb)) {
+		memcpy(res->data + res->data_len, &skb, sizeof(skb));
+		res->data_len += sizeof(skb);
+	}
+}
+
+static bool set_tail_calls(struct side *side, const struct diff_case *c, const int *fds)
+{
+	union bpf_attr attr;
+
+	for (uint32_t key = 0; key <= CASE_PROGS; key++) {
+		int err;
+
+		memset(&attr, 0, sizeof(attr));
+		attr.map_fd = (uint32_t)side->fds[c->shape][SLOT_PROGS];
+		attr.key = bpfu_u64(&key);
+		if (fds && key < c->prog_cnt) {
+			attr.value = bpfu_u64(&fds[key]);
+			err = side->bpf(BPF_MAP_UPDATE_ELEM, &attr, 32);
+		} else {
+			err = side->bpf(BPF_MAP_DELETE_ELEM, &attr, 32);
+		}
+		if (err && err != -ENOENT) {
+			fprintf(stderr, "bpfu-diff: %s: cannot set tail call %u: %s\n", side->name,
+				key, strerror(-err));
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool run_form(struct side *side, const struct diff_case *c, int fd, int form,
+		     struct result *res)
+{
+	res->load_err = 0;
+	if (!side_maps_reset(side, c))
+		return false;
+	test_run(side, c, fd, form, res);
+	side_maps_dump(side, c, res);
+	return true;
+}
+
+static bool run_all(struct side *side, const struct diff_case *c, const int *fds,
+		    struct result *res, struct result *clones)
+{
+	bool tails = c->prog_cnt > 1;
+	bool ok = !tails || set_tail_calls(side, c, fds);
+
+	ok = ok && run_form(side, c, fds[0], CLONE_FORMS, res);
+	for (int form = 0; ok && clones && form < CLONE_FORMS; form++)
+		if (clone_possible(c, form))
+			ok = run_form(side, c, fds[0], form, &clones[form]);
+	if (tails)
+		ok = set_tail_calls(side, c, NULL) && ok;
+	return ok;
+}
+
+bool side_run(struct side *side, const struct diff_case *c, struct result *res, uint32_t flags,
+	      struct result *clones)
+{
+	int fds[CASE_PROGS] = { -1, -1, -1 };
+	bool ok = side_maps_build(side, c->shape, c->type);
+
+	res->load_err = res->run_err = 0;
+	res->data_len = res->dump_len = 0;
+	res->retval = 0;
+	res->log[0] = '\0';
+	for (uint32_t i = 0; ok && i < c->prog_cnt && !res->load_err; i++) {
+		fds[i] = prog_load(side, c, &c->progs[i], res, flags & RUN_LOG);
+		if (fds[i] < 0)
+			res->load_err = fds[i];
+	}
+	if (ok && (flags & RUN_EXEC) && !res->load_err)
+		ok = run_all(side, c, fds, res, flags & RUN_CLONES ? clones : NULL);
+	for (uint32_t i = 0; i < c->prog_cnt; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return ok;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sides: who runs a case. The kernel, and libbpfu with and without its JIT, are driven through
+ * bpf(2) alike. On top of that a program loaded into libbpfu can be run again from other forms of
+ * its instructions (clone.h), which needs no second verification.
+ */
+#ifndef BPFU_TESTS_DIFF_SIDE_H
+#define BPFU_TESTS_DIFF_SIDE_H
+
+#include "clone.h"
+#include "diff.h"
+
+#define DUMP_MAX 16384
+#define DATA_MAX 1024
+
+enum side_kind { SIDE_KERNEL, SIDE_JIT, SIDE_INTERP, SIDES };
+
+struct result {
+	int load_err;  /* 0 or -errno of the first load that failed */
+	char log[256]; /* the log's last line, if asked for */
+	int run_err;
+	uint32_t retval;
+	uint32_t data_len;
+	uint8_t data[DATA_MAX]; /* packet or context afterwards */
+	uint32_t dump_len;
+	uint8_t dump[DUMP_MAX]; /* contents of the maps used (maps.c) */
+};
+
+struct side {
+	enum side_kind kind;
+	const char *name;
+	int (*bpf)(int cmd, union bpf_attr *attr, unsigned int size); /* value or -errno */
+	uint32_t cpus;
+	bool built[SHAPES];
+	int fds[SHAPES][SLOT_ALL];
+	int btf_fd;
+};
+
+/* Fill @side; 0, or -errno if this side cannot be used here (the kernel, without permission). */
+int side_open(struct side *side, enum side_kind kind);
+void side_close(struct side *side);
+
+/* libbpfu's thread options for what is loaded next, from @seed; prints them to @out if not NULL. */
+void side_options(const struct side *side, uint64_t seed, FILE *out);
+
+/* What side_run() does besides loading. */
+enum side_flags {
+	RUN_LOG = 1u << 0,    /* fill result->log when a load fails */
+	RUN_EXEC = 1u << 1,   /* run it */
+	RUN_CLONES = 1u << 2, /* and its clones, into clones[] */
+};
+
+/*
+ * Load (and run) @c. clones[] gets CLONE_FORMS results, valid where clone_possible().
+ * Returns false if the side failed in a way that is no result (reported on standard error).
+ */
+bool side_run(struct side *side, const struct diff_case *c, struct result *res, uint32_t flags,
+	      struct result *clones);
+
+/* ---- maps of a side (side_maps.c) ---- */
+bool side_maps_build(struct side *side, uint32_t shape, enum bpf_prog_type type);
+bool side_maps_reset(struct side *side, const struct diff_case *c);
+void side_maps_dump(struct side *side, const struct diff_case *c, struct result *res);
+
+/* A name for a place in a dump, for reports. */
+void dump_describe(const struct diff_case *c, uint32_t pos, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The maps of a side: made once per shape, brought to a known content before a run, written down in
+ * a canonical form after it. Canonical: hashes in the order of their keys; of per-CPU values the
+ * one that differs from the initial value, as a run happens on one CPU and which is not our
+ * business.
+ */
+#include "side.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/bits.h"
+
+#define VALUE_MAX 128
+#define CPUS_MAX  256
+#define KEYS_MAX  64
+
+static int map_op(struct side *side, int cmd, int fd, const void *key, void *value, uint64_t flags)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = bpfu_u64(key);
+	attr.value = bpfu_u64(value);
+	attr.flags = flags;
+	return side->bpf(cmd, &attr, offsetof(union bpf_attr, flags) + sizeof(attr.flags));
+}
+
+static int map_create(struct side *side, const struct map_spec *spec, int inner_fd)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = spec->type;
+	attr.key_size = spec->key_size;
+	attr.value_size = spec->value_size;
+	attr.max_entries = spec->max_entries;
+	attr.map_flags = spec->flags;
+	attr.inner_map_fd = (uint32_t)inner_fd;
+	return side->bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+bool side_maps_build(struct side *side, uint32_t shape, enum bpf_prog_type type)
+{
+	struct map_spec specs[SLOT_ALL];
+	int *fds = side->fds[shape];
+
+	if (side->built[shape])
+		return true;
+	shape_maps(shape, specs);
+	for (int slot = SLOT_ALL - 1; slot >= 0; slot--) {
+		fds[slot] = -1;
+		if (!specs[slot].type || (slot == SLOT_LPM && type == BPF_PROG_TYPE_SYSCALL))
+			continue;
+		fds[slot] =
+			map_create(side, &specs[slot], slot == SLOT_OF_MAPS ? fds[SLOT_INNER] : 0);
+		if (fds[slot] < 0) {
+			fprintf(stderr, "bpfu-diff: %s: cannot create map %d of type %u: %s\n",
+				side->name, slot, specs[slot].type, strerror(-fds[slot]));
+			return false;
+		}
+	}
+	for (uint32_t key = 0; key < 2; key++) {
+		int err = map_op(side, BPF_MAP_UPDATE_ELEM, fds[SLOT_OF_MAPS], &key,
+				 &fds[SLOT_INNER], 0);
+
+		if (err) {
+			fprintf(stderr, "bpfu-diff: %s: cannot set up the map of maps: %s\n",
+				side->name, strerror(-err));
+			return false;
+		}
+	}
+	side->built[shape] = true;
+	return true;
+}
+
+static bool is_percpu(const struct map_spec *spec)
+{
+	return spec->type == BPF_MAP_TYPE_PERCPU_ARRAY || spec->type == BPF_MAP_TYPE_PERCPU_HASH;
+}
+
+static bool is_indexed(const struct map_spec *spec)
+{
+	return spec->type == BPF_MAP_TYPE_ARRAY || spec->type == BPF_MAP_TYPE_PERCPU_ARRAY;
+}
+
+/* Initial value of element @key, the same on all CPUs. */
+static void fill_value(uint8_t *value, const struct map_spec *spec, uint32_t slot, uint32_t key,
+		       uint32_t cpus)
+{
+	uint32_t stride = BPFU_ROUND_UP(spec->value_size, 8);
+
+	for (uint32_t cpu = 0; cpu < (is_percpu(spec) ? cpus : 1); cpu++)
+		for (uint32_t i = 0; i < spec->value_size; i++)
+			value[cpu * stride + i] = (uint8_t)(slot * 16 + key * 31 + i * 7);
+}
+
+static void make_key(uint8_t key[8], uint32_t slot, uint32_t n)
+{
+	memset(key, 0, 8);
+	if (slot == SLOT_LPM) {
+		uint32_t prefix = 8 * n;
+
+		memcpy(key, &prefix, 4);
+		memcpy(key + 4, &n, 4);
+	} else {
+		memcpy(key, &n, 4);
+	}
+}
+
+static int clear_map(struct side *side, int fd, const struct map_spec *spec)
+{
+	static uint8_t value[VALUE_MAX];
+	uint8_t key[8];
+	int err = 0;
+
+	if (!spec->key_size) {
+		while (!err)
+			err = map_op(side, BPF_MAP_LOOKUP_AND_DELETE_ELEM, fd, NULL, value, 0);
+		return err == -ENOENT ? 0 : err;
+	}
+	while (!map_op(side, BPF_MAP_GET_NEXT_KEY, fd, NULL, key, 0) && !err)
+		err = map_op(side, BPF_MAP_DELETE_ELEM, fd, key, NULL, 0);
+	return err;
+}
+
+static int reset_map(struct side *side, int fd, const struct map_spec *spec, uint32_t slot)
+{
+	static uint8_t value[VALUE_MAX * CPUS_MAX];
+	uint32_t count = is_indexed(spec) ? spec->max_entries : 3;
+	uint8_t key[8];
+	int err = is_indexed(spec) ? 0 : clear_map(side, fd, spec);
+
+	if (!spec->key_size)
+		count = 1;
+	for (uint32_t n = 0; n < count && !err; n++) {
+		make_key(key, slot, n);
+		fill_value(value, spec, slot, n, side->cpus);
+		err = map_op(side, BPF_MAP_UPDATE_ELEM, fd, spec->key_size ? key : NULL, value, 0);
+	}
+	return err;
+}
+
+bool side_maps_reset(struct side *side, const struct diff_case *c)
+{
+	struct map_spec specs[SLOT_ALL];
+
+	shape_maps(c->shape, specs);
+	for (uint32_t slot = 0; slot < SLOTS; slot++) {
+		uint32_t real = slot == SLOT_OF_MAPS ? SLOT_INNER : slot;
+		int err;
+
+		if (!(c->maps_used & 1u << slot) || slot == SLOT_PROGS)
+			continue;
+		err = reset_map(side, side->fds[c->shape][real], &specs[real], real);
+		if (err) {
+			fprintf(stderr, "bpfu-diff: %s: cannot reset map %u: %s\n", side->name,
+				slot, strerror(-err));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- dumps ---- */
+
+static void dump_bytes(struct result *res, const void *bytes, uint32_t size)
+{
+	if (res->dump_len + size > DUMP_MAX)
+		size = DUMP_MAX - res->dump_len;
+	memcpy(res->dump + res->dump_len, bytes, size);
+	res->dump_len += size;
+}
+
+/* Of all CPUs' copies in @value the one that was written, to the front. */
+static void canonical_percpu(uint8_t *value, const struct map_spec *spec, uint32_t slot,
+			     uint32_t key, uint32_t cpus)
+{
+	uint8_t initial[VALUE_MAX * 2];
+	uint32_t stride = BPFU_ROUND_UP(spec->value_size, 8);
+	struct map_spec one = *spec;
+
+	one.type = BPF_MAP_TYPE_ARRAY;
+	fill_value(initial, &one, slot, key, 1);
+	for (uint32_t cpu = 1; cpu < cpus; cpu++)
+		if (memcmp(value + cpu * stride, initial, spec->value_size) &&
+		    !memcmp(value, initial, spec->value_size))
+			memcpy(value, value + cpu * stride, spec->value_size);
+}
+
+static void dump_value(struct side *side, struct result *res, int fd, const struct map_spec *spec,
+		       uint32_t slot, const uint8_t *key)
+{
+	static uint8_t value[VALUE_MAX * CPUS_MAX];
+	int err;
+	uint32_t n;
+
+	memset(value, 0, sizeof(value));
+	err = map_op(side, BPF_MAP_LOOKUP_ELEM, fd, key, value, 0);
+	dump_bytes(res, key, spec->key_size);
+	memcpy(&n, key, 4);
+	if (err) {
+		dump_bytes(res, &err, sizeof(err));
+		return;
+	}
+	if (is_percpu(spec))
+		canonical_percpu(value, spec, slot, n, side->cpus);
+	dump_bytes(res, value, spec->value_size);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, 8);
+}
+
+static void dump_keyed(struct side *side, struct result *res, int fd, const struct map_spec *spec,
+		       uint32_t slot)
+{
+	uint8_t keys[KEYS_MAX][8], key[8] = { 0 };
+	uint32_t count = 0;
+	int err = map_op(side, BPF_MAP_GET_NEXT_KEY, fd, NULL, key, 0);
+
+	memset(keys, 0, sizeof(keys));
+	while (!err && count < KEYS_MAX) {
+		memcpy(keys[count++], key, spec->key_size);
+		err = map_op(side, BPF_MAP_GET_NEXT_KEY, fd, key, key, 0);
+	}
+	if (slot != SLOT_LPM) /* a trie is walked in a defined order */
+		qsort(keys, count, sizeof(keys[0]), by_bytes);
+	dump_bytes(res, &count, sizeof(count));
+	for (uint32_t i = 0; i < count; i++)
+		dump_value(side, res, fd, spec, slot, keys[i]);
+}
+
+static void dump_queue(struct side *side, struct result *res, int fd, const struct map_spec *spec)
+{
+	uint8_t value[VALUE_MAX] = { 0 };
+
+	while (!map_op(side, BPF_MAP_LOOKUP_AND_DELETE_ELEM, fd, NULL, value, 0))
+		dump_bytes(res, value, spec->value_size);
+}
+
+static void dump_slot(struct side *side, struct result *res, int fd, const struct map_spec *spec,
+		      uint32_t slot)
+{
+	uint8_t key[8];
+
+	if (!spec->key_size) {
+		dump_queue(side, res, fd, spec);
+	} else if (is_indexed(spec)) {
+		for (uint32_t n = 0; n < spec->max_entries; n++) {
+			make_key(key, slot, n);
+			dump_value(side, res, fd, spec, slot, key);
+		}
+	} else {
+		dump_keyed(side, res, fd, spec, slot);
+	}
+}
+
+void side_maps_dump(struct side *side, const struct diff_case *c, struct result *res)
+{
+	struct map_spec specs[SLOT_ALL];
+
+	shape_maps(c->shape, specs);
+	res->dump_len = 0;
+	for (uint32_t slot = 0; slot < SLOTS; slot++) {
+		uint32_t real = slot == SLOT_OF_MAPS ? SLOT_INNER : slot;
+		uint32_t mark = 0xd1ff0000 | slot;
+
+		if (!(c->maps_used & 1u << slot) || slot == SLOT_PROGS)
+			continue;
+		dump_bytes(res, &mark, sizeof(mark));
+		dump_slot(side, res, side->fds[c->shape][real], &specs[real], real);
+	}
+}
+
+void dump_describe(const struct diff_case *c, uint32_t pos, char *buf, size_t size)
+{
+	if ((c->maps_used & 1u << SLOT_OUT) && pos >= 8 && pos < 8 + 80)
+		snprintf(buf, size, "register r%u at exit", (pos - 8) / 8);
+	else
+		snprintf(buf, size, "map contents, byte %u of the dump", pos);
+}
