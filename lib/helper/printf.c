@@ -12,7 +12,6 @@
  * Strings and addresses in memory are read with faults caught; together with the binary arguments
  * they may take ARG_SPACE bytes, as in the kernel.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 
 #include "helper/bodies.h"
 #include "util/bits.h"
+#include "util/latin1.h"
 #include "util/log.h"
 #include "util/uaccess.h"
 
@@ -47,7 +47,7 @@ struct out {
 
 static bool ends_spec(char c)
 {
-	return !c || isspace((unsigned char)c) || ispunct((unsigned char)c);
+	return !c || bpfu_is_space(c) || bpfu_is_punct(c);
 }
 
 static int parse_pointer(const char **p, struct spec *spec)
@@ -92,7 +92,7 @@ static const char *parse_flags(const char *s, struct spec *spec)
 		spec->left |= *s == '-';
 		spec->space |= *s == ' ';
 	}
-	for (; isdigit((unsigned char)*s); s++)
+	for (; bpfu_is_digit(*s); s++)
 		spec->width = BPFU_MIN(spec->width * 10 + (uint32_t)(*s - '0'), MAX_WIDTH);
 	return s;
 }
@@ -259,14 +259,14 @@ static int walk(const char *fmt, uint32_t fmt_size, const uint64_t *args, uint32
 	if (strnlen(fmt, fmt_size) == fmt_size)
 		return -EINVAL;
 	while (*p) {
-		unsigned char c = (unsigned char)*p++;
+		char c = *p++;
 
-		if (!isascii(c) || (!isprint(c) && !isspace(c)))
+		if ((uint8_t)c > 0x7f || (!bpfu_is_print(c) && !bpfu_is_space(c)))
 			return -EINVAL;
 		if (c != '%' || *p == '%') {
 			p += c == '%';
 			if (o)
-				out_char(o, (char)c);
+				out_char(o, c);
 			continue;
 		}
 		if (used >= arg_cnt)

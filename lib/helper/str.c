@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Helpers about strings: compare, parse integers. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "helper/bodies.h"
 #include "util/bits.h"
+#include "util/latin1.h"
 
 #define BASE_MASK 31u /* the rest of the flags must be zero */
 #define MAX_DIGITS 63 /* prefix and digits that are looked at */
@@ -28,11 +28,10 @@ uint64_t bpfu_helper_strncmp(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4,
 
 static int digit_value(char c)
 {
-	if (isdigit((unsigned char)c))
+	if (bpfu_is_digit(c))
 		return c - '0';
-	if (isalpha((unsigned char)c))
-		return tolower((unsigned char)c) - 'a' + 10;
-	return 99;
+	c = bpfu_to_lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
 /*
@@ -46,7 +45,7 @@ static int parse(const char *buf, uint32_t len, uint64_t flags, uint64_t *value,
 	if (!buf || !len || (base != 0 && base != 8 && base != 10 && base != 16) ||
 	    flags & ~(uint64_t)BASE_MASK)
 		return -EINVAL;
-	while (pos < len && isspace((unsigned char)buf[pos]))
+	while (pos < len && bpfu_is_space(buf[pos]))
 		pos++;
 	if (pos >= len)
 		return -EINVAL;
@@ -57,12 +56,12 @@ static int parse(const char *buf, uint32_t len, uint64_t flags, uint64_t *value,
 	len = BPFU_MIN(len, pos + MAX_DIGITS);
 	if (base == 0) {
 		base = buf[pos] == '0' ? 8 : 10;
-		if (base == 8 && pos + 2 < len && tolower((unsigned char)buf[pos + 1]) == 'x' &&
-		    isxdigit((unsigned char)buf[pos + 2]))
+		if (base == 8 && pos + 2 < len && bpfu_to_lower(buf[pos + 1]) == 'x' &&
+		    digit_value(buf[pos + 2]) < 16)
 			base = 16;
 	}
 	if (base == 16 && pos + 1 < len && buf[pos] == '0' &&
-	    tolower((unsigned char)buf[pos + 1]) == 'x')
+	    bpfu_to_lower(buf[pos + 1]) == 'x')
 		pos += 2;
 	*value = 0;
 	for (start = pos; pos < len && (uint32_t)digit_value(buf[pos]) < base; pos++) {
