@@ -18,6 +18,7 @@
 #include "insn/insn.h"
 #include "insn/opcode.h"
 #include "util/bits.h"
+#include "../insn/asm.h"
 #include "../insn/oracle.h"
 
 #define MAX_INSNS 8192
@@ -266,6 +267,38 @@ static uint32_t compare(const struct program *p, char *log)
 	return compared;
 }
 
+/* What the printer writes, the assembler of the tests reads back, for every opcode. */
+static void test_assembled_again(void **state)
+{
+	uint32_t tried = 0;
+
+	srand(20240229);
+	for (int i = 0; i < 40000; i++) {
+		struct bpf_insn insn[2], back[4];
+		char msg[128], err[200];
+		uint8_t code = rand(), clear;
+
+		if (!bpfu_insn_opcode_valid(code))
+			continue;
+		insn[0] = random_fields(code);
+		insn[1] = BPFU_INSN(0, 0, 0, 0, imm_values[rand() % 8]);
+		clear = rand(); /* what is left of them may be reserved */
+		insn[0].src_reg = clear & 1 ? 0 : insn[0].src_reg;
+		insn[0].off = clear & 2 ? 0 : insn[0].off;
+		insn[0].imm = clear & 4 ? 0 : insn[0].imm;
+		if (code == BPFU_OP_EXIT || bpfu_insn_check(insn, 2, 0, msg, sizeof(msg)))
+			continue;
+		if (asm_parse(print(insn), back, 4, err, sizeof(err)) < 1)
+			fail_msg("'%s': %s", print(insn), err);
+		if (memcmp(back, insn, code == BPFU_OP_LD_IMM64 ? 16 : 8) &&
+		    !(code == BPFU_OP_LD_IMM64 && insn[0].src_reg))
+			fail_msg("'%s' is not itself again", print(insn));
+		tried++;
+	}
+	print_message("%u instructions printed and read\n", tried);
+	assert_true(tried > 3000);
+}
+
 static void test_against_kernel(void **state)
 {
 	const char *env = getenv("BPFU_TEST_SEED"), *why;
@@ -308,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_assembled_again),
 		cmocka_unit_test(test_against_kernel),
 	};
 
