@@ -24,7 +24,15 @@
 
 struct bpfu_btf;
 struct bpfu_map;
+struct bpfu_map_batch;
 struct bpfu_prog;
+
+enum bpfu_map_batch_cmd {
+	BPFU_BATCH_LOOKUP = 1u << 0,
+	BPFU_BATCH_LOOKUP_AND_DELETE = 1u << 1,
+	BPFU_BATCH_UPDATE = 1u << 2,
+	BPFU_BATCH_DELETE = 1u << 3,
+};
 
 struct bpfu_map_ops {
 	/* Type-specific checks of BPF_MAP_CREATE: 0 or the kernel's errno. */
@@ -50,17 +58,27 @@ struct bpfu_map_ops {
 	/* @key NULL: first key. -ENOENT after the last. */
 	int (*get_next_key)(struct bpfu_map *map, const void *key, void *next_key);
 
-	/* Address of byte @off of the (single, array) value, for BPF_PSEUDO_MAP_VALUE; else NULL. */
+	/*
+	 * Address of byte @off of the single value, for BPF_PSEUDO_MAP_VALUE; NULL if the type has
+	 * no such addresses. 0, -EINVAL (@off outside of the value), -ENOTSUPP (several values).
+	 */
 	int (*direct_value_addr)(struct bpfu_map *map, uint64_t *addr, uint32_t off);
-	/* Two maps may stand in for each other in a map-in-map. */
-	bool (*meta_equal)(const struct bpfu_map *a, const struct bpfu_map *b);
 	uint64_t (*mem_usage)(const struct bpfu_map *map);
+
+	/* The last descriptor, pin and user mapping is gone; references of programs may remain. */
+	void (*release_uref)(struct bpfu_map *map);
+
+	/*
+	 * Lookup batch of a type with an order of its own (hash buckets), @del: and delete. NULL:
+	 * key by key over get_next_key. See batch.h for the rest.
+	 */
+	int (*lookup_batch)(struct bpfu_map *map, struct bpfu_map_batch *batch, bool del);
 
 	/* Maps of descriptors (PROG_ARRAY): update_user takes a fd in *value. */
 	bool values_are_fds;
 	bool values_percpu;
-	/* BPF_MAP_LOOKUP_BATCH and friends are supported (else -ENOTSUPP = 524). */
-	bool batch;
+	/* Batch commands that are supported, enum bpfu_map_batch_cmd (else -ENOTSUPP = 524). */
+	uint32_t batch;
 };
 
 struct bpfu_map {
@@ -81,6 +99,7 @@ struct bpfu_map {
 	int mem_fd;                      /* BPF_F_MMAPABLE: memfd with the values, else -1 */
 	_Atomic bool frozen;
 	_Atomic uint32_t writers;        /* writable mmaps; freezing fails with -EBUSY */
+	int numa_node;                   /* -1: any */
 };
 
 static inline struct bpfu_map *bpfu_map_of(struct bpfu_obj *obj)
@@ -105,7 +124,10 @@ int bpfu_map_create(const union bpf_attr *attr, struct bpfu_btf *btf, struct bpf
 /* Bytes that the user side passes for one value. */
 uint32_t bpfu_map_user_value_size(const struct bpfu_map *map);
 
-/* The commands' middle layer: permissions (BPF_F_RDONLY…), flags, dispatch to the ops. 0 or -errno. */
+/*
+ * The commands' middle layer: dispatch to the ops, with the kernel's errors for what a type does not
+ * have. Whether the descriptor may read or write, and whether the map is frozen, is the caller's.
+ */
 int bpfu_map_lookup_user(struct bpfu_map *map, const void *key, void *value, uint64_t flags);
 int bpfu_map_update_user(struct bpfu_map *map, const void *key, const void *value, uint64_t flags);
 int bpfu_map_delete_user(struct bpfu_map *map, const void *key);
@@ -116,6 +138,7 @@ int bpfu_map_get_next_key(struct bpfu_map *map, const void *key, void *next_key)
 /* PROG_ARRAY: what the tail-call sequence of backends reads. ptrs[] is indexed by r3. */
 struct bpfu_prog_array {
 	struct bpfu_map map;
+	struct bpfu_prog_array_owner *owner; /* prog_array.c */
 	_Atomic(struct bpfu_prog *) ptrs[];
 };
 
@@ -133,6 +156,7 @@ struct bpfu_percpu_array {
 	struct bpfu_map map;
 	uint32_t elem_size;
 	uint32_t index_mask;
+	void *values;                    /* per-CPU pointer of element 0; the others follow */
 	void *pptrs[];
 };
 
