@@ -102,11 +102,28 @@ int output_open(struct output *o, const char *path, struct errline *e)
 	return err;
 }
 
+/* A pipe is not opened for this: its reader would see the end of it. */
+static int check_direct(const char *path, struct errline *e)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return cannot_write(e, -errno, path);
+	if (S_ISDIR(st.st_mode))
+		return cannot_write(e, -EISDIR, path);
+	return access(path, W_OK) ? cannot_write(e, -errno, path) : 0;
+}
+
 int output_check(const char *path, struct errline *e)
 {
 	struct output o;
-	int err = output_open(&o, path, e);
+	int err;
 
+	if (!strcmp(path, "-"))
+		return 0;
+	if (is_written_directly(path))
+		return check_direct(path, e);
+	err = output_open(&o, path, e);
 	if (!err)
 		output_abort(&o);
 	return err;

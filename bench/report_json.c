@@ -129,6 +129,7 @@ static json_t *result_json(const struct report *r, const struct result *res)
 						  (json_int_t)pt->n_null, "warmup",
 						  (int)pt->warmup_batches, "settled",
 						  (int)pt->warmup_settled));
+	json_object_set_new(o, "pinned", json_boolean(r->suite->pinned));
 	json_object_set_new(o, "rounds", json_integer((json_int_t)r->suite->rounds_done));
 	json_object_set_new(o, "seconds", number(r->suite->seconds));
 	json_object_set_new(o, "note", res->note[0] ? json_string(res->note) : json_null());

@@ -32,6 +32,7 @@ static int start_producers(struct suite *s, const struct opts *opts, struct errl
 		.cpus = opts->prod_cpus,
 	};
 
+	s->pinned = opts->affinity;
 	for (size_t i = 0; i < s->nr_points; i++)
 		if (s->points[i].inst.params.producers > config.nr)
 			config.nr = s->points[i].inst.params.producers;

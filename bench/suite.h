@@ -54,6 +54,7 @@ struct suite {
 	uint32_t rounds; /* planned */
 	uint32_t rounds_done;
 	double seconds;  /* the whole run, when it is over */
+	bool pinned;     /* producers have a CPU each */
 	char *skipped[8]; /* a line per target that was left out */
 	size_t nr_skipped;
 };

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+[ -c /dev/full ] || skip "no /dev/full"
+expect 1 quick arr-inc --json /dev/full
+in_err "bpflab: cannot write '/dev/full': No space left on device"
+[ -c /dev/full ] || die "/dev/full was replaced"
+expect 1 quick arr-inc --csv /dev/full
+in_err "bpflab: cannot write '/dev/full': No space left on device"
+for view in "" "--json -" "--csv -"; do
+	status=0
+	# shellcheck disable=SC2086
+	quick arr-inc $view >/dev/full 2>err || status=$?
+	[ $status = 1 ] || die "status $status with '$view'"
+	in_err "bpflab: cannot write standard output: No space left on device"
+done
+for command in list doctor "doctor --json" "list --json" --help --version; do
+	status=0
+	# shellcheck disable=SC2086
+	"$BPFLAB" $command >/dev/full 2>err || status=$?
+	[ $status = 1 ] || die "status $status with '$command'"
+done

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Each variant of a target is its own point, and says what it is.
+have user || skip "the target user does not work yet"
+expect 0 "$BPFLAB" run --on user:jit=on --on user:jit=off --on user -q -w 0 -d 0.2 --rounds 8 arr-inc --json r.json
+json r.json "[x['variant'] for x in r] == [{'jit': 'on'}, {'jit': 'off'}, {'jit': 'on'}]"
+# jit=off means no machine code, jit=on some
+json r.json "[x['prog']['jited_len'] > 0 for x in r] == [True, False, True]"
+json r.json "len({x['prog']['tag'] for x in r}) == 1"
+BPFU_OPTIONS=jit=off "$BPFLAB" run --on user -q -w 0 -d 0.1 --rounds 8 arr-inc --json r.json
+json r.json "r[0]['variant'] == {'jit': 'off'} and r[0]['prog']['jited_len'] == 0"
