@@ -39,92 +39,71 @@ uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
 	return idx + 1 + (uint32_t)(int32_t)insn->off;
 }
 
-/* An atomic: which registers besides base and operand. */
-static void atomic_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
+/*
+ * Registers that an opcode reads and writes: which fields, and which special rule on top. One row
+ * per opcode, made by the preprocessor; unknown opcodes get some row, the backend refuses them.
+ */
+enum {
+	USE_DST = 1u << 0,
+	USE_SRC = 1u << 1,
+	DEF_DST = 1u << 2,
+	IS_CALL = 1u << 3,
+	IS_EXIT = 1u << 4,
+	IS_TAIL_CALL = 1u << 5,
+	IS_ATOMIC = 1u << 6,
+};
+
+#define IS_X(c) (BPF_SRC(c) == BPF_X)
+#define ROW_ALU(c)                                                                                 \
+	(DEF_DST | (BPF_OP(c) != BPF_MOV ? USE_DST : 0) |                                          \
+	 (IS_X(c) && BPF_OP(c) != BPF_END && BPF_OP(c) != BPF_NEG ? USE_SRC : 0))
+#define ROW_JMP(c)                                                                                 \
+	(BPF_OP(c) == BPF_JA || BPF_OP(c) == BPF_JCOND ? 0 : USE_DST | (IS_X(c) ? USE_SRC : 0))
+#define ROW(c)                                                                                     \
+	((c) == (BPF_JMP | BPF_CALL)		 ? IS_CALL :                                       \
+	 (c) == (BPF_JMP | BPF_EXIT)		 ? IS_EXIT :                                       \
+	 (c) == (BPF_JMP | BPFU_TAIL_CALL)	 ? IS_TAIL_CALL :                                  \
+	 BPF_CLASS(c) >= BPF_JMP && BPF_CLASS(c) <= BPF_JMP32 ? ROW_JMP(c) :                       \
+	 BPF_CLASS(c) == BPF_ALU || BPF_CLASS(c) == BPF_ALU64 ? ROW_ALU(c) :                       \
+	 BPF_CLASS(c) == BPF_LD			 ? DEF_DST :                                       \
+	 BPF_CLASS(c) == BPF_LDX		 ? USE_SRC | DEF_DST :                             \
+	 BPF_CLASS(c) == BPF_ST			 ? USE_DST :                                       \
+	 BPF_MODE(c) == BPF_ATOMIC		 ? USE_DST | USE_SRC | IS_ATOMIC :                 \
+						   USE_DST | USE_SRC)
+#define ROWS4(c) ROW(c), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3)
+#define ROWS16(c) ROWS4(c), ROWS4((c) + 4), ROWS4((c) + 8), ROWS4((c) + 12)
+#define ROWS64(c) ROWS16(c), ROWS16((c) + 16), ROWS16((c) + 32), ROWS16((c) + 48)
+
+static const uint8_t rows[256] = { ROWS64(0), ROWS64(64), ROWS64(128), ROWS64(192) };
+
+static void special_use_def(const struct bpf_insn *insn, uint8_t row, uint16_t *use, uint16_t *def)
 {
-	switch (insn->imm) {
-	case BPF_CMPXCHG:
-		*use |= BIT(0);
-		*def = BIT(0);
-		break;
-	case BPF_LOAD_ACQ:
-		*use = BIT(insn->src_reg);
-		*def = BIT(insn->dst_reg);
-		break;
-	default:
-		if (insn->imm & BPF_FETCH && insn->imm != BPF_STORE_REL)
-			*def = BIT(insn->src_reg);
-	}
-}
-
-static void alu_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
-{
-	unsigned op = BPF_OP(insn->code);
-
-	*def = BIT(insn->dst_reg);
-	if (op != BPF_MOV)
-		*use |= BIT(insn->dst_reg);
-	if (BPF_SRC(insn->code) == BPF_X && op != BPF_END && op != BPF_NEG)
-		*use |= BIT(insn->src_reg);
-}
-
-static void jmp_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
-{
-	bool jmp32 = BPF_CLASS(insn->code) == BPF_JMP32;
-
-	switch (BPF_OP(insn->code)) {
-	case BPF_JA:
-	case BPF_JCOND:
-		return;
-	case BPF_CALL:
-		if (jmp32)
-			break;
+	if (row & IS_CALL) {
 		*use = CALL_ARGS;
 		*def = CALL_CLOBBERS;
-		return;
-	case BPF_EXIT:
-		if (jmp32)
-			break;
+	} else if (row & IS_EXIT) {
 		*use = BIT(0);
-		return;
-	case BPFU_TAIL_CALL:
-		if (jmp32)
-			break;
+	} else if (row & IS_TAIL_CALL) {
 		*use = BIT(1) | BIT(2) | BIT(3);
-		return;
-	}
-	*use = BIT(insn->dst_reg);
-	if (BPF_SRC(insn->code) == BPF_X)
-		*use |= BIT(insn->src_reg);
-}
-
-void bpfu_insn_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
-{
-	*use = 0;
-	*def = 0;
-	switch (BPF_CLASS(insn->code)) {
-	case BPF_ALU:
-	case BPF_ALU64:
-		alu_use_def(insn, use, def);
-		break;
-	case BPF_LD:
-		*def = BIT(insn->dst_reg);
-		break;
-	case BPF_LDX:
+	} else if (insn->imm == BPF_CMPXCHG) {
+		*use |= BIT(0);
+		*def = BIT(0);
+	} else if (insn->imm == BPF_LOAD_ACQ) {
 		*use = BIT(insn->src_reg);
 		*def = BIT(insn->dst_reg);
-		break;
-	case BPF_ST:
-		*use = BIT(insn->dst_reg);
-		break;
-	case BPF_STX:
-		*use = BIT(insn->dst_reg) | BIT(insn->src_reg);
-		if (BPF_MODE(insn->code) == BPF_ATOMIC)
-			atomic_use_def(insn, use, def);
-		break;
-	default:
-		jmp_use_def(insn, use, def);
+	} else if (insn->imm & BPF_FETCH && insn->imm != BPF_STORE_REL) {
+		*def = BIT(insn->src_reg);
 	}
+}
+
+static inline void use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
+{
+	unsigned row = rows[insn->code];
+
+	*use = (uint16_t)((row & USE_DST) << insn->dst_reg | (row >> 1 & 1) << insn->src_reg);
+	*def = (uint16_t)((row >> 2 & 1) << insn->dst_reg);
+	if (bpfu_unlikely(row >= IS_CALL))
+		special_use_def(insn, (uint8_t)row, use, def);
 }
 
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx)
@@ -154,7 +133,7 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 
 	if (insn->dst_reg >= BPFU_MAX_REG || insn->src_reg >= BPFU_MAX_REG)
 		return -EINVAL;
-	bpfu_insn_use_def(insn, &use, &def);
+	use_def(insn, &use, &def);
 	func->used |= use | def;
 	if (def & BIT(BPF_REG_10))
 		return -EINVAL;
@@ -243,49 +222,53 @@ static void spread_tail_reach(struct bpfu_facts *facts, const struct bpf_insn *i
 	} while (changed);
 }
 
-/* One sweep; @in holds what is live before each instruction. True if something changed. */
-static bool live_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
-		       const struct bpf_insn *insns, uint16_t *in)
+uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+			     uint32_t idx)
 {
-	bool changed = false;
-	uint16_t next = 0; /* live before the following instruction */
+	const struct bpf_insn *insn = &insns[idx];
+	uint16_t there;
+
+	if (bpfu_insn_is_jump(insn)) {
+		there = facts->live_in[bpfu_insn_jump_target(insns, idx)];
+		return BPF_OP(insn->code) == BPF_JA ? there : facts->live_in[idx + 1] | there;
+	}
+	if (insn->code == (BPF_JMP | BPF_EXIT))
+		return 0;
+	return facts->live_in[idx + 1 + bpfu_insn_is_ld_imm64(insn)];
+}
+
+/* One sweep. True if what a branch backwards had read has changed since. */
+static bool live_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
+		       const struct bpf_insn *insns)
+{
+	bool again = false;
 
 	for (uint32_t i = func->end; i-- > func->start;) {
-		const struct bpf_insn *insn = &insns[i];
-		uint16_t use, def, out = next;
+		uint16_t use, def, in;
 
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
-		if (bpfu_insn_is_jump(insn)) {
-			uint16_t there = in[bpfu_insn_jump_target(insns, i)];
-
-			out = BPF_OP(insn->code) == BPF_JA ? there : out | there;
-		} else if (insn->code == (BPF_JMP | BPF_EXIT)) {
-			out = 0;
-		}
-		bpfu_insn_use_def(insn, &use, &def);
-		facts->live[i] = out;
-		next = (out & ~def) | use;
-		if (next != in[i]) {
-			in[i] = next;
-			changed = true;
-		}
+		use_def(&insns[i], &use, &def);
+		in = (bpfu_facts_live_out(facts, insns, i) & ~def) | use;
+		if (facts->flags[i] & BPFU_FACT_LOOP && in != facts->live_in[i])
+			again = true;
+		facts->live_in[i] = in;
 	}
-	return changed;
+	return again;
 }
 
-static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns, uint16_t *in)
+static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns)
 {
 	for (uint32_t f = 0; f < facts->func_cnt; f++) {
 		const struct bpfu_func_facts *func = &facts->funcs[f];
 		int sweep = 0;
 
-		while (live_sweep(facts, func, insns, in))
+		while (live_sweep(facts, func, insns))
 			if (++sweep == LIVE_SWEEPS)
 				break;
 		if (sweep == LIVE_SWEEPS)
 			for (uint32_t i = func->start; i < func->end; i++)
-				facts->live[i] = ALL_REGS;
+				facts->live_in[i] = ALL_REGS;
 	}
 }
 
@@ -308,22 +291,20 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 {
 	size_t n = prog->insn_cnt;
 	size_t funcs_size = prog->subprog_cnt * sizeof(facts->funcs[0]);
-	uint16_t *in;
 	bool tail = false;
 	int err;
 
 	memset(facts, 0, sizeof(*facts));
 	if (!n || !prog->subprog_cnt)
 		return -EINVAL;
-	/* One block: functions, live, in, flags. */
-	facts->mem = calloc(1, funcs_size + n * (2 * sizeof(*in) + 1));
+	/* One block: functions, live_in with a row for what follows the last instruction, flags. */
+	facts->mem = calloc(1, funcs_size + (n + 1) * (sizeof(facts->live_in[0]) + 1));
 	if (!facts->mem)
 		return -ENOMEM;
 	facts->func_cnt = prog->subprog_cnt;
 	facts->funcs = facts->mem;
-	facts->live = (uint16_t *)((char *)facts->mem + funcs_size);
-	in = facts->live + n;
-	facts->flags = (uint8_t *)(in + n);
+	facts->live_in = (uint16_t *)((char *)facts->mem + funcs_size);
+	facts->flags = (uint8_t *)(facts->live_in + n + 1);
 
 	err = init_funcs(facts, prog);
 	for (uint32_t f = 0; f < facts->func_cnt && !err; f++) {
@@ -336,7 +317,7 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	}
 	if (tail)
 		spread_tail_reach(facts, prog->insns);
-	find_live(facts, prog->insns, in);
+	find_live(facts, prog->insns);
 	return 0;
 }
 

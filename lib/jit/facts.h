@@ -35,7 +35,7 @@ struct bpfu_facts {
 	struct bpfu_func_facts *funcs;
 	uint32_t func_cnt;
 	uint8_t *flags;               /* per instruction, enum bpfu_fact */
-	uint16_t *live;               /* per instruction: registers read later, bit per register */
+	uint16_t *live_in;            /* per instruction: registers that it or later ones read */
 	void *mem;
 };
 
@@ -55,7 +55,8 @@ bool bpfu_insn_is_jump(const struct bpf_insn *insn);
 /* The function that starts at @idx, -1 if none does. */
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx);
 
-/* Registers read and written; bits. */
-void bpfu_insn_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def);
+/* Registers that are read after instruction @idx, bit per register. */
+uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+			     uint32_t idx);
 
 #endif

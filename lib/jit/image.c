@@ -6,9 +6,9 @@
  *                    0      1      2       3       chunks
  *               rw: |the same pages                        |   rw-s   anywhere
  *
- * One bitmap of chunks per region, first fit from where the last search ended. The chunk is a page:
- * every program has its pages for itself. (A smaller chunk packs programs together; nothing here
- * depends on the size.)
+ * One bitmap of chunks per region, first fit from where the last search ended. Programs are packed:
+ * many share a page, and with it an entry of the instruction TLB. With BPFU_IMAGE_OWN_PAGES a
+ * program has its pages for itself.
  */
 #include "jit/image.h"
 
@@ -25,7 +25,8 @@
 #include "util/log.h"
 
 #define REGION_SIZE (64ul << 20)
-#define CHUNK 4096ul
+#define CHUNK 64ul                      /* bytes; a cache line */
+#define PAGE 4096ul
 #define REGION_CHUNKS (REGION_SIZE / CHUNK)
 #define BIGGEST (REGION_SIZE / 4)       /* larger images get memory of their own */
 #define GIVE_BACK (256ul << 10)         /* freed runs from this size return their pages */
@@ -48,19 +49,39 @@ static enum bpfu_image_mode mode;
 static bool no_regions;                 /* memfd or its executable mapping was refused */
 static bool atfork_done;
 
-static bool bit_get(const uint64_t *map, size_t i)
+/* Bits [i, i + n) of the word that holds bit @i, at most to the word's end. */
+static uint64_t word_mask(size_t i, size_t n)
 {
-	return map[i / 64] >> (i % 64) & 1;
+	size_t cnt = BPFU_MIN(n, 64 - i % 64);
+
+	return (cnt == 64 ? ~0ull : (1ull << cnt) - 1) << i % 64;
 }
 
 static void bits_set(uint64_t *map, size_t i, size_t n, bool value)
 {
-	for (; n; i++, n--) {
+	while (n) {
+		size_t cnt = BPFU_MIN(n, 64 - i % 64);
+
 		if (value)
-			map[i / 64] |= 1ull << (i % 64);
+			map[i / 64] |= word_mask(i, n);
 		else
-			map[i / 64] &= ~(1ull << (i % 64));
+			map[i / 64] &= ~word_mask(i, n);
+		i += cnt;
+		n -= cnt;
 	}
+}
+
+static bool bits_any(const uint64_t *map, size_t i, size_t n)
+{
+	while (n) {
+		size_t cnt = BPFU_MIN(n, 64 - i % 64);
+
+		if (map[i / 64] & word_mask(i, n))
+			return true;
+		i += cnt;
+		n -= cnt;
+	}
+	return false;
 }
 
 static void fork_lock(void)
@@ -148,33 +169,40 @@ err_fd:
 	return NULL;
 }
 
-/* First free run of @n chunks at or after @from; REGION_CHUNKS if there is none. */
-static size_t find_run(const struct bpfu_image_region *r, size_t n, size_t from)
+/*
+ * First free run of @n chunks at or after @from that starts at a multiple of @align; REGION_CHUNKS
+ * if there is none.
+ */
+static size_t find_run(const struct bpfu_image_region *r, size_t n, size_t align, size_t from)
 {
-	size_t run = 0;
+	size_t i = BPFU_ROUND_UP(from, align);
 
-	for (size_t i = from; i < REGION_CHUNKS; i++) {
-		if (i % 64 == 0 && r->used[i / 64] == ~0ull) {
-			run = 0;
-			i += 63;
-			continue;
+	while (i + n <= REGION_CHUNKS) {
+		uint64_t word = r->used[i / 64] >> i % 64;
+
+		if (word & 1) { /* skip what is in use from here */
+			size_t skip = ~word ? (size_t)__builtin_ctzll(~word) : 64;
+
+			i = BPFU_ROUND_UP(i + BPFU_MIN(skip, 64 - i % 64), align);
+		} else if (bits_any(r->used, i, n)) {
+			i = BPFU_ROUND_UP(i + (word ? (size_t)__builtin_ctzll(word) : 64 - i % 64), align);
+		} else {
+			return i;
 		}
-		run = bit_get(r->used, i) ? 0 : run + 1;
-		if (run == n)
-			return i + 1 - n;
 	}
 	return REGION_CHUNKS;
 }
 
-static bool region_alloc(struct bpfu_image_region *r, struct bpfu_image *image, size_t n)
+static bool region_alloc(struct bpfu_image_region *r, struct bpfu_image *image, size_t n,
+			 size_t align)
 {
 	size_t at;
 
 	if (r->frozen)
 		return false;
-	at = find_run(r, n, r->hint);
+	at = find_run(r, n, align, r->hint);
 	if (at == REGION_CHUNKS && r->hint)
-		at = find_run(r, n, 0);
+		at = find_run(r, n, align, 0);
 	if (at == REGION_CHUNKS)
 		return false;
 	bits_set(r->used, at, n, true);
@@ -187,10 +215,10 @@ static bool region_alloc(struct bpfu_image_region *r, struct bpfu_image *image, 
 	return true;
 }
 
-static bool alloc_in_regions(struct bpfu_image *image, size_t n)
+static bool alloc_in_regions(struct bpfu_image *image, size_t n, size_t align)
 {
 	for (struct bpfu_image_region *r = regions; r; r = r->next)
-		if (region_alloc(r, image, n))
+		if (region_alloc(r, image, n, align))
 			return true;
 	if (no_regions)
 		return false;
@@ -204,31 +232,33 @@ static bool alloc_in_regions(struct bpfu_image *image, size_t n)
 		no_regions = true;
 		return false;
 	}
-	return region_alloc(regions, image, n);
+	return region_alloc(regions, image, n, align);
 }
 
-static int alloc_anon(struct bpfu_image *image, size_t n)
+static int alloc_anon(struct bpfu_image *image, size_t size)
 {
-	void *p = map_near(-1, n * CHUNK, PROT_READ | PROT_WRITE);
+	void *p;
 
+	size = BPFU_ROUND_UP(size, PAGE);
+	p = map_near(-1, size, PROT_READ | PROT_WRITE);
 	if (p == MAP_FAILED)
 		return -ENOMEM;
-	*image = (struct bpfu_image){ .rx = p, .rw = p, .size = n * CHUNK };
+	*image = (struct bpfu_image){ .rx = p, .rw = p, .size = size };
 	return 0;
 }
 
-int bpfu_image_alloc(struct bpfu_image *image, size_t size)
+int bpfu_image_alloc(struct bpfu_image *image, size_t size, unsigned flags)
 {
-	size_t n = (size + CHUNK - 1) / CHUNK;
+	size_t unit = flags & BPFU_IMAGE_OWN_PAGES ? PAGE : CHUNK;
 	bool found = false;
 
-	if (!n || size > REACH / 2)
+	if (!size || size > REACH / 2)
 		return -ENOMEM;
 	pthread_mutex_lock(&lock);
 	if (mode == BPFU_IMAGE_AUTO && size <= BIGGEST)
-		found = alloc_in_regions(image, n);
+		found = alloc_in_regions(image, BPFU_ROUND_UP(size, unit) / CHUNK, unit / CHUNK);
 	pthread_mutex_unlock(&lock);
-	return found ? 0 : alloc_anon(image, n);
+	return found ? 0 : alloc_anon(image, size);
 }
 
 /*
@@ -256,8 +286,7 @@ int bpfu_image_seal(struct bpfu_image *image)
 		size_t at = (size_t)(image->rx - r->rx) / CHUNK;
 
 		pthread_mutex_lock(&lock);
-		for (size_t i = 0; i < image->size / CHUNK; i++)
-			stale |= bit_get(r->stale, at + i);
+		stale = bits_any(r->stale, at, image->size / CHUNK);
 		bits_set(r->stale, at, image->size / CHUNK, true);
 		pthread_mutex_unlock(&lock);
 	}
@@ -266,9 +295,20 @@ int bpfu_image_seal(struct bpfu_image *image)
 	return 0;
 }
 
+/* Return the memory of whole pages of a large run; zeros appear in their place when touched. */
+static void give_back(const struct bpfu_image *image)
+{
+	uintptr_t lo = BPFU_ROUND_UP((uintptr_t)image->rw, PAGE);
+	uintptr_t hi = ((uintptr_t)image->rw + image->size) & ~(PAGE - 1);
+
+	if (image->size >= GIVE_BACK)
+		madvise((void *)lo, hi - lo, MADV_REMOVE);
+}
+
 void bpfu_image_free(struct bpfu_image *image, bpfu_image_fill fill)
 {
 	struct bpfu_image_region *r = image->region;
+	size_t at, n = image->size / CHUNK;
 
 	if (!r) {
 		munmap(image->rx, image->size);
@@ -278,12 +318,13 @@ void bpfu_image_free(struct bpfu_image *image, bpfu_image_fill fill)
 	if (!r->frozen) {
 		if (fill)
 			fill(image->rw, image->size);
-		/* Zero pages appear in their place when touched: no code of ours either. */
-		if (image->size >= GIVE_BACK)
-			madvise(image->rw, image->size, MADV_REMOVE);
+		give_back(image);
 	}
-	bits_set(r->used, (size_t)(image->rx - r->rx) / CHUNK, image->size / CHUNK, false);
-	r->used_cnt -= image->size / CHUNK;
+	at = (size_t)(image->rx - r->rx) / CHUNK;
+	bits_set(r->used, at, n, false);
+	r->used_cnt -= n;
+	/* Fill up from below again: pages that have been touched before cost no fault. */
+	r->hint = BPFU_MIN(r->hint, at);
 	reap_frozen();
 	pthread_mutex_unlock(&lock);
 }
@@ -296,7 +337,7 @@ bool bpfu_image_available(void)
 
 	if (!state) {
 		state = 2;
-		if (!bpfu_image_alloc(&image, 1)) {
+		if (!bpfu_image_alloc(&image, 1, 0)) {
 			if (!bpfu_image_seal(&image))
 				state = 1;
 			bpfu_image_free(&image, NULL);

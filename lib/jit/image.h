@@ -31,8 +31,13 @@ struct bpfu_image {
 /* Overwrites @n bytes with trap instructions; supplied by the backend. */
 typedef void (*bpfu_image_fill)(uint8_t *p, size_t n);
 
-/* Memory for @size bytes of code. Write to ->rw, then bpfu_image_seal(). 0 or -ENOMEM. */
-int bpfu_image_alloc(struct bpfu_image *image, size_t size);
+enum bpfu_image_flags { BPFU_IMAGE_OWN_PAGES = 1u << 0 }; /* share no page with other images */
+
+/*
+ * Memory for @size bytes of code, at a multiple of 64. @flags: enum bpfu_image_flags. Write to ->rw,
+ * then bpfu_image_seal(). 0 or -ENOMEM.
+ */
+int bpfu_image_alloc(struct bpfu_image *image, size_t size, unsigned flags);
 
 /* Writing is over; from here ->rx may be run on any thread. 0 or -ENOMEM (then free it). */
 int bpfu_image_seal(struct bpfu_image *image);

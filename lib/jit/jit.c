@@ -86,16 +86,21 @@ static void ctx_release(struct bpfu_jit_ctx *ctx)
 	bpfu_facts_release(&ctx->facts);
 }
 
-static void put_offsets(const struct bpfu_jit_ctx *ctx, uint32_t *func_off, uint32_t *func_len,
-			uint32_t *insn_off)
+static void put_func_offsets(const struct bpfu_jit_ctx *ctx, uint32_t *func_off, uint32_t *func_len)
 {
 	for (uint32_t f = 0; f < ctx->layout.func_cnt; f++) {
 		func_off[f] = ctx->layout.funcs[f].off;
 		func_len[f] = ctx->layout.funcs[f].len;
 	}
-	for (uint32_t i = 0; i < ctx->insn_cnt; i++)
-		insn_off[i] = bpfu_layout_label_off(&ctx->layout, i);
-	insn_off[ctx->insn_cnt] = ctx->layout.size;
+}
+
+/* After the code has been written: the layout's labels become the offsets. */
+static uint32_t *take_insn_offsets(struct bpfu_jit_ctx *ctx)
+{
+	uint32_t *off = bpfu_layout_take_labels(&ctx->layout, ctx->insn_cnt);
+
+	off[ctx->insn_cnt] = ctx->layout.size;
+	return off;
 }
 
 int bpfu_jit_generate(const struct bpfu_prog *prog, const struct bpfu_jit_backend *backend,
@@ -115,16 +120,18 @@ int bpfu_jit_generate(const struct bpfu_prog *prog, const struct bpfu_jit_backen
 		return err;
 	code->size = ctx.layout.size;
 	code->bytes = malloc(code->size);
-	code->insn_off = malloc((prog->insn_cnt + 1) * sizeof(uint32_t));
+	code->insn_off = NULL;
 	code->func_off = malloc(prog->subprog_cnt * sizeof(uint32_t));
 	code->func_len = malloc(prog->subprog_cnt * sizeof(uint32_t));
 	err = -ENOMEM;
-	if (code->bytes && code->insn_off && code->func_off && code->func_len) {
-		put_offsets(&ctx, code->func_off, code->func_len, code->insn_off);
+	if (code->bytes && code->func_off && code->func_len) {
+		put_func_offsets(&ctx, code->func_off, code->func_len);
 		err = bpfu_layout_write(&ctx.layout, code->bytes, base, &backend->writer);
 	}
 	if (err)
 		bpfu_jit_code_release(code);
+	else
+		code->insn_off = take_insn_offsets(&ctx);
 	ctx_release(&ctx);
 	return err;
 }
@@ -138,11 +145,11 @@ void bpfu_jit_code_release(struct bpfu_jit_code *code)
 	memset(code, 0, sizeof(*code));
 }
 
-/* The image's description in one block: itself, memory, exception table, offsets. */
+/* The image's description in one block: itself, memory, exception table, functions. */
 static struct bpfu_jit_image *image_new(const struct bpfu_jit_ctx *ctx)
 {
 	size_t ext_size = ctx->layout.ext_cnt * sizeof(struct bpfu_extable_entry);
-	size_t offs = 2 * (size_t)ctx->layout.func_cnt + ctx->insn_cnt + 1;
+	size_t offs = 2 * (size_t)ctx->layout.func_cnt;
 	struct bpfu_jit_image *jit;
 
 	jit = malloc(sizeof(*jit) + sizeof(struct bpfu_image) + ext_size + offs * sizeof(uint32_t));
@@ -154,8 +161,8 @@ static struct bpfu_jit_image *image_new(const struct bpfu_jit_ctx *ctx)
 	jit->extable_cnt = ctx->layout.ext_cnt;
 	jit->subprog_off = (uint32_t *)(jit->extable + jit->extable_cnt);
 	jit->subprog_len = jit->subprog_off + ctx->layout.func_cnt;
-	jit->insn_off = jit->subprog_len + ctx->layout.func_cnt;
-	put_offsets(ctx, jit->subprog_off, jit->subprog_len, jit->insn_off);
+	jit->insn_off = NULL;
+	put_func_offsets(ctx, jit->subprog_off, jit->subprog_len);
 	return jit;
 }
 
@@ -163,7 +170,7 @@ static int image_write(struct bpfu_jit_image *jit, const struct bpfu_jit_ctx *ct
 		       const struct bpfu_jit_backend *backend)
 {
 	struct bpfu_image *mem = jit->mem;
-	int err = bpfu_image_alloc(mem, jit->size);
+	int err = bpfu_image_alloc(mem, jit->size, 0);
 
 	if (err)
 		return err;
@@ -210,6 +217,7 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 		uint8_t *tail = jit->code + bpfu_layout_label_off(
 			&ctx.layout, bpfu_jit_direct_label(&ctx, 0));
 
+		jit->insn_off = take_insn_offsets(&ctx);
 		prog->func = (bpfu_prog_fn)(uintptr_t)func;
 		prog->tail_entry = tail;
 		prog->jit = jit;
@@ -256,6 +264,7 @@ void bpfu_jit_release(struct bpfu_prog *prog)
 	if (jit->extable_cnt)
 		bpfu_extable_unregister(jit->extable);
 	bpfu_image_free(jit->mem, bpfu_jit_backend_find(NULL)->writer.fill);
+	free(jit->insn_off);
 	free(jit);
 	prog->jit = NULL;
 	prog->jited = false;

@@ -11,6 +11,9 @@
 /* After so many rounds of a function, branches that might grow are made long at once. */
 #define RELAX_ROUNDS 16
 
+/* Raw bytes between functions, so that the end of one and the start of the next differ. */
+#define SEPARATOR 1
+
 /* Make room for one more row of @size bytes. The rows that exist stay usable on failure. */
 static bool row_room(struct bpfu_layout *l, void **rows, uint32_t cnt, uint32_t *cap, size_t size)
 {
@@ -67,8 +70,8 @@ void bpfu_layout_release(struct bpfu_layout *l)
 void bpfu_layout_func(struct bpfu_layout *l)
 {
 	BPFU_BUG_ON(l->func_cnt == l->func_cap, "more functions than announced");
-	/* A row without bytes: the space before this function is its growth (func_stop()). */
-	bpfu_layout_branch(l, 0, 0, 0, 0, 0);
+	/* A row of its own, whose growth is the space before this function (func_stop()). */
+	bpfu_layout_branch(l, 0, 0, SEPARATOR, 0, 0);
 	if (!l->err)
 		l->funcs[l->func_cnt++].start = bpfu_layout_here(l);
 }
@@ -81,6 +84,7 @@ static struct bpfu_pos func_stop(const struct bpfu_layout *l, uint32_t f)
 	if (f + 1 == l->func_cnt)
 		return bpfu_layout_here(l);
 	pos = l->funcs[f + 1].start;
+	pos.raw -= SEPARATOR;
 	pos.br--;
 	return pos;
 }
@@ -100,7 +104,7 @@ void bpfu_layout_branch(struct bpfu_layout *l, uint32_t label, uint8_t kind, uin
 		      sizeof(l->branches[0])))
 		return;
 	l->branches[l->branch_cnt++] = (struct bpfu_branch){
-		.raw = l->code.len, .target = label, .kind = kind,
+		.raw = l->code.len, .label = label, .kind = kind,
 		.short_len = short_len, .long_len = long_len, .reach = reach,
 	};
 	memset(p, 0, short_len);
@@ -124,15 +128,67 @@ void bpfu_layout_ext(struct bpfu_layout *l, struct bpfu_pos pos, uint32_t fixup)
 		l->exts[l->ext_cnt++] = (struct bpfu_layout_ext){ pos, fixup };
 }
 
+/*
+ * The place at raw offset @raw: how many branches start below? (One that starts right there comes
+ * after it.) Searches outwards from branch @near.
+ */
+static struct bpfu_pos pos_at(const struct bpfu_layout *l, uint32_t raw, uint32_t near)
+{
+	uint32_t lo = 0, hi = l->branch_cnt, step = 1;
+
+	if (near < hi && l->branches[near].raw < raw) {
+		lo = near + 1;
+		while (lo + step < hi && l->branches[lo + step].raw < raw) {
+			lo += step + 1;
+			step *= 2;
+		}
+		hi = BPFU_MIN(hi, lo + step);
+	} else if (near < hi) {
+		hi = near;
+		while (hi > step && l->branches[hi - step].raw >= raw) {
+			hi -= step;
+			step *= 2;
+		}
+		lo = hi > step ? hi - step : 0;
+	}
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->branches[mid].raw < raw)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (struct bpfu_pos){ raw, lo };
+}
+
+uint32_t bpfu_layout_label_off(const struct bpfu_layout *l, uint32_t label)
+{
+	return bpfu_layout_off(l, pos_at(l, l->labels[label], UINT32_MAX));
+}
+
+uint32_t *bpfu_layout_take_labels(struct bpfu_layout *l, uint32_t cnt)
+{
+	uint32_t *labels = l->labels, br = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		while (br < l->branch_cnt && l->branches[br].raw < labels[i])
+			br++;
+		labels[i] += l->grow[br];
+	}
+	l->labels = NULL;
+	return labels;
+}
+
 /* Displacement of branch @idx under the present grow[]. */
 static int64_t branch_disp(const struct bpfu_layout *l, uint32_t idx)
 {
 	const struct bpfu_branch *b = &l->branches[idx];
-	int64_t from = (int64_t)b->raw + l->grow[idx];
+	int64_t from = b->raw + l->grow[idx]; /* modulo 2^32 */
 
 	if (l->disp_from_end)
 		from += b->is_long ? b->long_len : b->short_len;
-	return (int64_t)bpfu_layout_label_off(l, b->target) - from;
+	return (int64_t)bpfu_layout_off(l, b->target) - from;
 }
 
 static bool disp_fits(int64_t disp, unsigned bits)
@@ -207,10 +263,11 @@ int bpfu_layout_run(struct bpfu_layout *l)
 
 	if (l->err || l->code.err)
 		return l->err ? l->err : l->code.err;
-	free(l->grow);
 	l->grow = malloc((l->branch_cnt + 1) * sizeof(l->grow[0]));
 	if (!l->grow)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < l->branch_cnt; i++)
+		l->branches[i].target = pos_at(l, l->labels[l->branches[i].label], i);
 
 	for (uint32_t f = 0; f < l->func_cnt; f++) {
 		struct bpfu_pos stop = func_stop(l, f);
@@ -238,13 +295,13 @@ static void write_func(const struct bpfu_layout *l, uint32_t f, uint8_t *out,
 	for (uint32_t i = func->start.br; i < stop.br; i++) {
 		const struct bpfu_branch *b = &l->branches[i];
 
-		memcpy(out + raw + grow, l->code.data + raw, b->raw - raw);
-		w->branch(out + b->raw + grow, b, (int32_t)branch_disp(l, i));
+		memcpy(out + (raw + grow), l->code.data + raw, b->raw - raw);
+		w->branch(out + (b->raw + grow), b, (int32_t)branch_disp(l, i));
 		raw = b->raw + b->short_len;
 		if (b->is_long)
 			grow += b->long_len - b->short_len;
 	}
-	memcpy(out + raw + grow, l->code.data + raw, stop.raw - raw);
+	memcpy(out + (raw + grow), l->code.data + raw, stop.raw - raw);
 }
 
 int bpfu_layout_write(const struct bpfu_layout *l, uint8_t *out, uint64_t base,

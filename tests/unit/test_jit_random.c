@@ -62,7 +62,7 @@ static int32_t rnd_imm(struct gen *g)
 	case 1:
 		return (int32_t)(uint32_t)edge_values[rnd(g, edge_cnt)];
 	case 2:
-		return (int32_t)(1u << rnd(g, 32)) - (int32_t)rnd(g, 2);
+		return (int32_t)((1u << rnd(g, 32)) - rnd(g, 2));
 	default:
 		return (int32_t)rng_next(&g->rng);
 	}

@@ -67,6 +67,7 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 		if (facts->flags[i] & BPFU_FACT_TARGET)
 			j->zext = 0;
 		j->idx = i;
+		j->live_out = bpfu_facts_live_out(facts, j->insns, i);
 		err = lower_insn(j, &j->insns[i]);
 		if (err)
 			return err;

@@ -54,6 +54,7 @@ struct x86_jit {
 
 	/* The instruction, and what is known before it. */
 	uint32_t idx;
+	uint16_t live_out;         /* registers that are read later */
 	uint16_t zext;             /* registers whose upper half is zero, bit per BPF register */
 
 	struct x86_cold *cold;
@@ -99,7 +100,7 @@ static inline void x86_set_zext(struct x86_jit *j, unsigned r, bool zext)
 /* Is BPF register r read after this instruction? */
 static inline bool x86_live_after(const struct x86_jit *j, unsigned r)
 {
-	return j->ctx->facts.live[j->idx] >> r & 1;
+	return j->live_out >> r & 1;
 }
 
 /* Does x86 register @reg hold something that is read after this instruction? */
