@@ -60,7 +60,14 @@ BPFU_API int bpfu_selftest(void);
 /*
  * Options of the calling thread, in force for programs loaded after the call.
  *
- *   jit=on|off     compile programs, or run them in the interpreter (default: on where there is a JIT)
+ *   jit=on|off             compile programs, or run them in the interpreter (default: on where there
+ *                          is a JIT)
+ *   inline_helpers=on|off  put instructions in place of calls of bpf_map_lookup_elem() on arrays and
+ *                          of bpf_get_smp_processor_id() (default: on)
+ *   inline_percpu=on|off   do so also where that takes the internal per-CPU MOV: per-CPU arrays and
+ *                          the processor's id (default: on)
+ *   inline_loop=on|off     turn bpf_loop() with one known callback into a loop of direct calls
+ *                          (default: on)
  *
  * Environment: BPFU_OPTIONS="jit=off,…" sets the initial values of every thread. Unknown names and
  * values: -EINVAL. bpfu_option_get() returns NULL for an unknown name.

@@ -16,6 +16,9 @@ static const struct {
 	size_t offset; /* of a bool in struct bpfu_options */
 } option_table[] = {
 	{ "jit", offsetof(struct bpfu_options, jit) },
+	{ "inline_helpers", offsetof(struct bpfu_options, inline_helpers) },
+	{ "inline_percpu", offsetof(struct bpfu_options, inline_percpu) },
+	{ "inline_loop", offsetof(struct bpfu_options, inline_loop) },
 };
 
 static __thread struct bpfu_options options;
@@ -64,7 +67,10 @@ struct bpfu_options *bpfu_options_self(void)
 {
 	if (!options_ready) {
 		options_ready = true;
-		options.jit = true;
+		options = (struct bpfu_options){ .jit = true,
+						 .inline_helpers = true,
+						 .inline_percpu = true,
+						 .inline_loop = true };
 		options_from_env(&options);
 	}
 	return &options;

@@ -9,7 +9,10 @@
 #include <stdbool.h>
 
 struct bpfu_options {
-	bool jit; /* compile; false: interpreter */
+	bool jit;            /* compile; false: interpreter */
+	bool inline_helpers; /* instructions in place of calls of some helpers */
+	bool inline_percpu;  /* also of those that need the internal per-CPU MOV */
+	bool inline_loop;    /* bpf_loop() with one known callback as a loop of direct calls */
 };
 
 /* The calling thread's options, initialised from BPFU_OPTIONS at the thread's first use. */
