@@ -310,7 +310,7 @@ int bpfu_fd_install(struct bpfu_obj *obj, int mem_fd)
 
 /* ---- looking descriptors up ---- */
 
-struct bpfu_obj *bpfu_fd_get(int fd)
+static struct bpfu_obj *fd_get(int fd, int *mode)
 {
 	struct inode_row *dropped = NULL;
 	struct bpfu_obj *obj = NULL;
@@ -324,16 +324,28 @@ struct bpfu_obj *bpfu_fd_get(int fd)
 	if (row) {
 		fd_note(fd, row, &dropped);
 		obj = row->obj;
+		*mode = row->mode;
 		bpfu_obj_get(obj);
 	}
 	pthread_mutex_unlock(&fds_lock);
 	put_dropped(dropped);
+	if (obj && *mode == MODE_OF_FILE)
+		*mode = fcntl(fd, F_GETFL) & O_ACCMODE;
 	return obj;
 }
 
-int bpfu_fd_get_kind(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpfu_obj **out)
+struct bpfu_obj *bpfu_fd_get(int fd)
 {
-	struct bpfu_obj *obj = bpfu_fd_get(fd);
+	int mode;
+
+	return fd_get(fd, &mode);
+}
+
+int bpfu_fd_get_mode(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpfu_obj **out,
+		     int *mode)
+{
+	int any;
+	struct bpfu_obj *obj = fd_get(fd, mode ? mode : &any);
 
 	if (!obj)
 		return fcntl(fd, F_GETFD) < 0 ? -EBADF : wrong_kind;
@@ -345,23 +357,9 @@ int bpfu_fd_get_kind(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpf
 	return 0;
 }
 
-int bpfu_fd_mode(int fd)
+int bpfu_fd_get_kind(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpfu_obj **out)
 {
-	int mode = MODE_OF_FILE;
-	uint64_t ino;
-
-	if (memfd_ino(fd, &ino)) {
-		struct inode_row *row;
-
-		pthread_mutex_lock(&fds_lock);
-		row = row_find(ino);
-		if (row)
-			mode = row->mode;
-		pthread_mutex_unlock(&fds_lock);
-	}
-	if (mode == MODE_OF_FILE)
-		mode = fcntl(fd, F_GETFL) & O_ACCMODE;
-	return mode;
+	return bpfu_fd_get_mode(fd, kind, wrong_kind, out, NULL);
 }
 
 /* ---- what the shim reports ---- */

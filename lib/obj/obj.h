@@ -79,8 +79,9 @@ struct bpfu_obj *bpfu_fd_get(int fd);
  */
 int bpfu_fd_get_kind(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpfu_obj **out);
 
-/* Access mode of a descriptor of ours: O_RDWR, O_RDONLY or O_WRONLY. */
-int bpfu_fd_mode(int fd);
+/* The same; *@mode (may be NULL) gets the descriptor's access mode: O_RDWR, O_RDONLY or O_WRONLY. */
+int bpfu_fd_get_mode(int fd, enum bpfu_obj_kind kind, int wrong_kind, struct bpfu_obj **out,
+		     int *mode);
 
 /*
  * The shim reports what happens to descriptors: before close(fd), after dup, after one was sent

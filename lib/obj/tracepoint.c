@@ -24,6 +24,7 @@ static const struct {
 struct tp_link {
 	struct bpfu_link link;
 	enum bpfu_tracepoint_id id;
+	uint64_t cookie; /* the user's, reported back */
 	_Atomic(struct tp_link *) next;
 };
 
@@ -74,6 +75,8 @@ static int tp_fill_info(const struct bpfu_link *link, struct bpf_link_info *info
 	if (!ubuf != !len)
 		return -EINVAL;
 	info->raw_tracepoint.tp_name_len = size;
+	/* Newer headers have a member for it, behind the length and 32 bits of padding. */
+	memcpy((char *)&info->raw_tracepoint + 16, &tp_link_of(link)->cookie, sizeof(uint64_t));
 	if (!ubuf)
 		return 0;
 	if (len >= size)
@@ -100,7 +103,8 @@ static int tp_find(const char *name, enum bpfu_tracepoint_id *id)
 	return -ENOENT;
 }
 
-int bpfu_tracepoint_attach(const char *name, struct bpfu_prog *prog, struct bpfu_link **out)
+int bpfu_tracepoint_attach(const char *name, struct bpfu_prog *prog, uint64_t cookie,
+			   struct bpfu_link **out)
 {
 	enum bpfu_tracepoint_id id;
 	struct tp_link *tp;
@@ -116,6 +120,7 @@ int bpfu_tracepoint_attach(const char *name, struct bpfu_prog *prog, struct bpfu
 		return -ENOMEM;
 	bpfu_link_init(&tp->link, BPF_LINK_TYPE_RAW_TRACEPOINT, &tp_ops, prog);
 	tp->id = id;
+	tp->cookie = cookie;
 	pthread_mutex_lock(&links_lock);
 	atomic_store(&tp->next, atomic_load(&links[id]));
 	atomic_store(&links[id], tp);

@@ -34,7 +34,8 @@ static inline void bpfu_tracepoint_fire(enum bpfu_tracepoint_id id, const uint64
  * 0, -ENOENT (no such tracepoint), -EINVAL (the program reads more arguments than there are),
  * -ENOMEM.
  */
-int bpfu_tracepoint_attach(const char *name, struct bpfu_prog *prog, struct bpfu_link **out);
+int bpfu_tracepoint_attach(const char *name, struct bpfu_prog *prog, uint64_t cookie,
+			   struct bpfu_link **out);
 
 /* Name of the tracepoint that @link (BPF_LINK_TYPE_RAW_TRACEPOINT) is attached to. */
 const char *bpfu_tracepoint_link_name(const struct bpfu_link *link);

@@ -29,5 +29,8 @@
 #ifndef BPF_F_XDP_DEV_BOUND_ONLY
 #define BPF_F_XDP_DEV_BOUND_ONLY (1U << 6)
 #endif
+/* Enumerators of newer headers: defining the number does not clash with them. */
+#define BPFU_F_PATH_FD (1U << 14)        /* BPF_F_PATH_FD: OBJ_PIN, OBJ_GET */
+#define BPFU_F_TOKEN_FD (1U << 16)       /* BPF_F_TOKEN_FD: a token is given */
 
 #endif
