@@ -5,7 +5,6 @@
  * parent knows from shared memory which seed it was.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "compare.h"
 #include "minimise.h"
+#include "options.h"
 
 #define JOBS_MAX	16
 #define REASONS		48
@@ -40,16 +40,7 @@ struct worker {
 	struct outcome failure;
 };
 
-static struct {
-	uint64_t seed;
-	uint64_t count;
-	double seconds;
-	uint32_t jobs;
-	uint32_t modes; /* 0: by seed */
-	bool no_kernel, mutate, shrink, print, random_options;
-	uint32_t max_failures;
-	double min_accept;
-} opt = { .seed = 1, .count = 2000, .jobs = 1, .max_failures = 1, .random_options = true };
+static struct diff_options opt;
 
 static double now(void)
 {
@@ -111,7 +102,7 @@ static bool is_failure(enum verdict verdict)
 	return verdict == DIFFERENT || verdict == UNSOUND || verdict == BROKEN;
 }
 
-static void work(struct worker *w, uint32_t job, double deadline)
+static void work(struct worker *w, double deadline)
 {
 	static struct diff_case c;
 	static struct comparison cmp;
@@ -123,7 +114,7 @@ static void work(struct worker *w, uint32_t job, double deadline)
 		_exit(1);
 	}
 	w->had_kernel = cmp.usable[SIDE_KERNEL];
-	cmp.random_options = opt.random_options;
+	cmp.random_options = !opt.default_options;
 	for (; w->next < opt.count; w->next += opt.jobs) {
 		uint64_t seed = opt.seed + w->next;
 
@@ -149,7 +140,6 @@ static void work(struct worker *w, uint32_t job, double deadline)
 	}
 	w->finished = true;
 	compare_close(&cmp);
-	(void)job;
 	_exit(0);
 }
 
@@ -158,18 +148,18 @@ static void work(struct worker *w, uint32_t job, double deadline)
 static void report(uint64_t seed, const char *what, const char *log, struct ending end)
 {
 	static struct diff_case c;
-	struct comparison cmp = { .modes = modes_of(seed), .random_options = opt.random_options };
+	struct comparison cmp = { .modes = modes_of(seed), .random_options = !opt.default_options };
 	struct side shown = { .kind = SIDE_JIT };
 
 	make_case(&c, seed);
 	printf("FAIL seed 0x%llx%s: %s%s%s\n", (unsigned long long)seed,
 	       opt.mutate ? " (mutated)" : "", what, *log ? ": " : "", log);
-	if (opt.random_options) {
+	if (!opt.default_options) {
 		printf("options:");
 		side_options(&shown, seed, stdout);
 		printf("\n");
 	}
-	if (opt.shrink) {
+	if (opt.minimise) {
 		struct ending again = run_apart(&c, &cmp, !opt.no_kernel);
 
 		if (again.signal != end.signal || (!end.signal && again.verdict != end.verdict))
@@ -179,7 +169,7 @@ static void report(uint64_t seed, const char *what, const char *log, struct endi
 	}
 	case_print(stdout, &c);
 	printf("again: bpfu-diff --seed 0x%llx --count 1%s%s%s\n", (unsigned long long)seed,
-	       opt.mutate ? " --mutate" : "", opt.shrink ? "" : " --minimise",
+	       opt.mutate ? " --mutate" : "", opt.minimise ? "" : " --minimise",
 	       opt.no_kernel ? " --no-kernel" : "");
 	fflush(stdout);
 }
@@ -228,7 +218,7 @@ static uint32_t supervise(struct worker *workers, double deadline)
 			fflush(NULL);
 			pids[job] = fork();
 			if (!pids[job])
-				work(&workers[job], job, deadline);
+				work(&workers[job], deadline);
 			running++;
 		}
 		if (!running)
@@ -304,144 +294,27 @@ static int summarise(struct worker *workers, uint32_t failures, double seconds)
 	       "%llu unstable, %u failures\n",
 	       (unsigned long long)ran, (unsigned long long)v[REFUSED], accept,
 	       (unsigned long long)v[MISSED], (unsigned long long)v[UNSTABLE], failures);
-	if (kernel && accept < opt.min_accept) {
-		printf("acceptance is below %.1f %%\n", opt.min_accept);
+	if (kernel && accept < (double)opt.min_accept) {
+		printf("acceptance is below %llu %%\n", (unsigned long long)opt.min_accept);
 		return 1;
 	}
 	return failures ? 1 : 0;
 }
 
-static void usage(FILE *out)
+static int save(const struct diff_case *c, const char *path)
 {
-	fputs("usage: bpfu-diff [options]\n"
-	      "  --seed N|time      first seed (1); programs have the seeds N, N + 1, …\n"
-	      "  --count N          programs (2000)\n"
-	      "  --seconds S        stop after S seconds; without --count, as many as fit\n"
-	      "  --jobs N           worker processes (1)\n"
-	      "  --mode MODE        load: JIT and interpreter load on their own\n"
-	      "                     clone: one load, run again from other forms of the instructions\n"
-	      "                     accept: compare acceptance only; default: load and clone in turn\n"
-	      "  --mutate           change a random field of each program; compares acceptance\n"
-	      "  --no-kernel        leave the kernel out\n"
-	      "  --default-options  libbpfu's default options instead of random ones\n"
-	      "  --minimise         shrink what fails\n"
-	      "  --max-failures N   stop after N failures (1)\n"
-	      "  --min-accept P     fail if libbpfu accepts less than P % of what the kernel does\n"
-	      "  --print            print the program of the seed and stop\n",
-	      out);
-}
+	uint8_t head[2] = { (uint8_t)c->shape, 0 };
+	FILE *file = fopen(path, "wb");
+	bool ok;
 
-static uint64_t number(const char *text)
-{
-	char *end;
-	uint64_t value = strtoull(text, &end, 0);
-
-	if (end == text || *end) {
-		fprintf(stderr, "bpfu-diff: '%s' is not a number\n", text);
-		exit(1);
+	if (!file) {
+		fprintf(stderr, "bpfu-diff: cannot write '%s': %s\n", path, strerror(errno));
+		return 1;
 	}
-	return value;
-}
-
-static void set_mode(const char *name)
-{
-	if (!strcmp(name, "load")) {
-		opt.modes = MODE_LOAD;
-	} else if (!strcmp(name, "clone")) {
-		opt.modes = MODE_CLONE;
-	} else if (!strcmp(name, "accept")) {
-		opt.modes = MODE_ACCEPT;
-	} else {
-		fprintf(stderr, "bpfu-diff: mode '%s' is none of load, clone, accept\n", name);
-		exit(1);
-	}
-}
-
-enum {
-	O_SEED = 1,
-	O_COUNT,
-	O_SECONDS,
-	O_JOBS,
-	O_MODE,
-	O_MUTATE,
-	O_NO_KERNEL,
-	O_DEFAULT,
-	O_MINIMISE,
-	O_MAX,
-	O_ACCEPT,
-	O_PRINT,
-	O_HELP
-};
-
-static void parse(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{ "seed", 1, NULL, O_SEED },	       { "count", 1, NULL, O_COUNT },
-		{ "seconds", 1, NULL, O_SECONDS },     { "jobs", 1, NULL, O_JOBS },
-		{ "mode", 1, NULL, O_MODE },	       { "mutate", 0, NULL, O_MUTATE },
-		{ "no-kernel", 0, NULL, O_NO_KERNEL }, { "default-options", 0, NULL, O_DEFAULT },
-		{ "minimise", 0, NULL, O_MINIMISE },   { "max-failures", 1, NULL, O_MAX },
-		{ "min-accept", 1, NULL, O_ACCEPT },   { "print", 0, NULL, O_PRINT },
-		{ "help", 0, NULL, O_HELP },	       { NULL, 0, NULL, 0 },
-	};
-	bool count = false;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		switch (c) {
-		case O_SEED:
-			opt.seed = strcmp(optarg, "time") ? number(optarg) :
-							    rng_mix((uint64_t)time(NULL)) >> 16;
-			break;
-		case O_COUNT:
-			opt.count = number(optarg);
-			count = true;
-			break;
-		case O_SECONDS:
-			opt.seconds = atof(optarg);
-			break;
-		case O_JOBS:
-			opt.jobs = (uint32_t)number(optarg);
-			break;
-		case O_MODE:
-			set_mode(optarg);
-			break;
-		case O_MUTATE:
-			opt.mutate = true;
-			opt.modes = MODE_ACCEPT;
-			break;
-		case O_NO_KERNEL:
-			opt.no_kernel = true;
-			break;
-		case O_DEFAULT:
-			opt.random_options = false;
-			break;
-		case O_MINIMISE:
-			opt.shrink = true;
-			break;
-		case O_MAX:
-			opt.max_failures = (uint32_t)number(optarg);
-			break;
-		case O_ACCEPT:
-			opt.min_accept = atof(optarg);
-			break;
-		case O_PRINT:
-			opt.print = true;
-			break;
-		case O_HELP:
-			usage(stdout);
-			exit(0);
-		default:
-			usage(stderr);
-			exit(1);
-		}
-	}
-	if (optind < argc || !opt.jobs || opt.jobs > JOBS_MAX) {
-		usage(stderr);
-		exit(1);
-	}
-	if (opt.seconds > 0 && !count)
-		opt.count = UINT64_MAX / 2;
+	ok = fwrite(head, sizeof(head), 1, file) == 1 &&
+	     fwrite(c->progs[0].insns, sizeof(struct bpf_insn), c->progs[0].cnt, file) ==
+		     c->progs[0].cnt;
+	return fclose(file) || !ok;
 }
 
 int main(int argc, char **argv)
@@ -450,13 +323,14 @@ int main(int argc, char **argv)
 	double start = now();
 	uint32_t failures;
 
-	parse(argc, argv);
-	if (opt.print) {
+	options_parse(&opt, argc, argv);
+	if (opt.print || opt.save) {
 		static struct diff_case c;
 
 		make_case(&c, opt.seed);
-		case_print(stdout, &c);
-		return 0;
+		if (opt.print)
+			case_print(stdout, &c);
+		return opt.save ? save(&c, opt.save) : 0;
 	}
 	workers = mmap(NULL, sizeof(*workers) * opt.jobs, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -465,6 +339,6 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	printf("bpfu-diff: seed 0x%llx\n", (unsigned long long)opt.seed);
-	failures = supervise(workers, opt.seconds > 0 ? start + opt.seconds : 0);
+	failures = supervise(workers, opt.seconds ? start + (double)opt.seconds : 0);
 	return summarise(workers, failures, now() - start);
 }

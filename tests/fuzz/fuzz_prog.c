@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Programs: what the verifier accepts runs without a fault, and ends the same on the JIT and in the
+ * interpreter. Maps and inputs are those of the differential tester (tests/diff), whose --save
+ * writes programs in the form read here:
+ *
+ *   byte 0   shape: program type and maps     byte 1   unused     then instructions of 8 bytes;
+ *   a map is named by its slot (enum map_slot) in imm of LD_IMM64
+ *
+ * A program may compute with addresses, as a privileged one may on a kernel; then results differ
+ * for good reasons. So the interpreter runs twice, the second time on a stack that lies elsewhere,
+ * and only a program that does not notice is compared.
+ */
+#include "fuzz.h"
+
+#include <stdbool.h>
+
+#include "bpfu/bpfu.h"
+#include "side.h"
+
+#define MAX_CALLS_OF_LOOP 1
+
+static struct side side;
+
+/* Programs that run for minutes though they are correct: nested bpf_loop, may_goto. */
+static bool is_slow(const struct case_prog *p)
+{
+	uint32_t loops = 0;
+
+	for (uint32_t i = 0; i < p->cnt; i++) {
+		const struct bpf_insn *insn = &p->insns[i];
+
+		if (insn->code == (BPF_JMP | BPF_CALL) && insn->imm == BPF_FUNC_loop)
+			loops++;
+		if (insn->code == (BPF_JMP | BPF_JCOND))
+			return true;
+	}
+	return loops > MAX_CALLS_OF_LOOP;
+}
+
+static void find_subprogs(struct case_prog *p)
+{
+	bool starts[CASE_INSNS] = { true };
+
+	p->subprog_cnt = 0;
+	p->needs_btf = false;
+	for (uint32_t i = 0; i < p->cnt; i++) {
+		const struct bpf_insn *insn = &p->insns[i];
+		int64_t target = (int64_t)i + 1 + insn->imm;
+
+		if (!bpfu_insn_is_pseudo_call(insn) && !bpfu_insn_is_pseudo_func(insn))
+			continue;
+		if (target > 0 && target < p->cnt)
+			starts[target] = true;
+		p->needs_btf |= bpfu_insn_is_pseudo_func(insn);
+	}
+	for (uint32_t i = 0; i < p->cnt && p->subprog_cnt < CASE_SUBPROGS; i++)
+		if (starts[i])
+			p->subprog_start[p->subprog_cnt++] = i;
+}
+
+static bool same(const struct result *a, const struct result *b)
+{
+	return a->run_err == b->run_err && a->retval == b->retval && a->data_len == b->data_len &&
+	       !memcmp(a->data, b->data, a->data_len) && a->dump_len == b->dump_len &&
+	       !memcmp(a->dump, b->dump, a->dump_len);
+}
+
+/* Once more, with the stack a little further down. */
+static __attribute__((noinline)) bool run_lower(const struct diff_case *c, struct result *res,
+						struct result *clones)
+{
+	volatile char gap[4096 + 16];
+
+	gap[0] = gap[sizeof(gap) - 1] = 1;
+	return side_run(&side, c, res, RUN_EXEC | RUN_CLONES, clones);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct diff_case c;
+	static struct result res, res2, clones[CLONE_FORMS], clones2[CLONE_FORMS];
+
+	if (size < 10 || (size - 2) / 8 > 512)
+		return 0;
+	if (!side.name) {
+		int err = side_open(&side, SIDE_JIT);
+
+		FUZZ_CHECK(!err, "libbpfu cannot be used: %d", err);
+	}
+	memset(&c, 0, sizeof(c));
+	c.shape = data[0] % SHAPES;
+	c.type = shape_prog_type(c.shape);
+	c.prog_cnt = 1;
+	c.maps_used = (1u << SLOTS) - 1;
+	if (c.type == BPF_PROG_TYPE_SYSCALL)
+		c.maps_used &= ~(1u << SLOT_PROGS | 1u << SLOT_LPM);
+	c.input_size = c.type == BPF_PROG_TYPE_RAW_TRACEPOINT ? 96 : 64;
+	memset(c.input, 0x5a, sizeof(c.input));
+	c.progs[0].cnt = (uint32_t)((size - 2) / 8);
+	memcpy(c.progs[0].insns, data + 2, c.progs[0].cnt * 8);
+	find_subprogs(&c.progs[0]);
+	if (is_slow(&c.progs[0]))
+		return 0;
+	side_options(&side, data[1], NULL);
+	FUZZ_CHECK(side_run(&side, &c, &res, RUN_EXEC | RUN_CLONES, clones), "side");
+	if (res.load_err)
+		return 0;
+	FUZZ_CHECK(run_lower(&c, &res2, clones2), "side");
+	if (same(&clones[CLONE_XLATED], &clones2[CLONE_XLATED]) && same(&res, &res2))
+		FUZZ_CHECK(same(&res, &clones[CLONE_XLATED]), "JIT returns 0x%x, interpreter 0x%x",
+			   res.retval, clones[CLONE_XLATED].retval);
+	return 0;
+}
