@@ -31,6 +31,7 @@ enum bpfu_arg {
 	BPFU_ARG_PTR_TO_CONST_STR,   /* NUL-terminated, in a read-only frozen map */
 	BPFU_ARG_PTR_TO_LONG,        /* 8 writable bytes, aligned (strtol) */
 	BPFU_ARG_PTR_TO_MEM_WRITE,   /* as PTR_TO_MEM, and writable too (snprintf) */
+	BPFU_ARG_PTR_TO_RINGBUF_MEM, /* what ringbuf_reserve returned; gone after the call */
 	BPFU_ARG_MAYBE_NULL = 1 << 8,
 };
 
