@@ -5,6 +5,8 @@
  */
 #include "jit/arm64/lower.h"
 
+#define MAY_GOTO_LIMIT (8 << 20) /* BPF_MAX_LOOPS: per call of a function */
+
 static void plan_frame(struct a64_jit *j)
 {
 	const struct bpfu_func_facts *func = j->func;
@@ -16,6 +18,8 @@ static void plan_frame(struct a64_jit *j)
 	if (j->save_cnt % 2)
 		j->save[j->save_cnt++] = A64_ZR;
 	j->stack = func->used >> BPF_REG_10 & 1 ? BPFU_ROUND_UP(func->stack, 16) : 0;
+	if (func->has_may_goto)
+		j->stack += 16; /* the counter, at sp */
 	j->frame = j->stack || func->has_call || func->tail_reach;
 }
 
@@ -56,6 +60,10 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 		a64_emit(j, a64_stp_pre(j->save[i], j->save[i + 1], A64_SP, -16));
 	if (j->stack)
 		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, j->stack));
+	if (j->func->has_may_goto) {
+		bpfu_a64_mov_imm(j, A64_TMP1, MAY_GOTO_LIMIT);
+		a64_emit(j, a64_ls_uimm(A64_STR, A64_W, A64_TMP1, A64_SP, 0));
+	}
 }
 
 /* Undo the prologue, all but the return. */

@@ -56,7 +56,7 @@ static bool lower_divmod_pow2(struct a64_jit *j, const struct bpf_insn *insn, bo
 {
 	uint64_t imm = sf ? (uint64_t)(int64_t)insn->imm : (uint32_t)insn->imm;
 	uint8_t n = (uint8_t)__builtin_ctzll(imm | 1ull << 63);
-	uint32_t fields;
+	uint32_t fields = 0;
 
 	if (insn->off || !imm || imm & (imm - 1))
 		return false;

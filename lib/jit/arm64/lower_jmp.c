@@ -154,6 +154,15 @@ static void lower_tail_call(struct a64_jit *j)
 	bpfu_layout_set_label(j->l, out);
 }
 
+/* Branch once the function's limit is used up. */
+static void lower_may_goto(struct a64_jit *j, uint32_t label)
+{
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_W, A64_TMP1, A64_SP, 0));
+	a64_branch_cb(j, false, false, A64_TMP1, label);
+	a64_emit(j, a64_sub_i(false, A64_TMP1, A64_TMP1, 1));
+	a64_emit(j, a64_ls_uimm(A64_STR, A64_W, A64_TMP1, A64_SP, 0));
+}
+
 int bpfu_a64_lower_jmp(struct a64_jit *j, const struct bpf_insn *insn)
 {
 	bool jmp32 = BPF_CLASS(insn->code) == BPF_JMP32;
@@ -179,6 +188,10 @@ int bpfu_a64_lower_jmp(struct a64_jit *j, const struct bpf_insn *insn)
 		return 0;
 	}
 	target = bpfu_insn_jump_target(j->insns, j->idx);
+	if (insn->code == (BPF_JMP | BPF_JCOND)) {
+		lower_may_goto(j, target);
+		return 0;
+	}
 	if (BPF_OP(insn->code) != BPF_JA)
 		return lower_cond(j, insn, target);
 	if (target != j->idx + 1)
