@@ -66,9 +66,9 @@ static void read_frequency(struct env *env)
 	procfs_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", env->governor,
 		    sizeof(env->governor));
 	if (procfs_read("/sys/devices/system/cpu/intel_pstate/no_turbo", value, sizeof(value)))
-		strcpy(env->turbo, value[0] == '0' ? "on" : "off");
+		snprintf(env->turbo, sizeof(env->turbo), value[0] == '0' ? "on" : "off");
 	else if (procfs_read("/sys/devices/system/cpu/cpufreq/boost", value, sizeof(value)))
-		strcpy(env->turbo, value[0] == '1' ? "on" : "off");
+		snprintf(env->turbo, sizeof(env->turbo), value[0] == '1' ? "on" : "off");
 }
 
 static void read_sysctls(struct env *env)

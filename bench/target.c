@@ -71,7 +71,7 @@ int target_parse(struct target *t, const char *spec, struct errline *e)
 	memset(t, 0, sizeof(*t));
 	if (strlen(spec) >= sizeof(t->spec))
 		return errline_set(e, -EINVAL, "target '%.32s...' is too long", spec);
-	strcpy(t->spec, spec);
+	snprintf(t->spec, sizeof(t->spec), "%s", spec);
 	err = find_kind(t, spec, kind_len, e);
 	if (err)
 		return err;

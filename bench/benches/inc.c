@@ -43,13 +43,13 @@ static int run_arm(struct bench_inst *inst, const struct bpf_program *prog, enum
 				  enum bench_arm arm, uint64_t ops, uint64_t *events)              \
 	{                                                                                          \
 		struct inc *skel = inst->priv;                                                     \
-                                                                                                   \
+												   \
 		return run_arm(inst, skel->progs.prog, arm, ops, events);                          \
 	}                                                                                          \
 	static int prog##_fd(const struct bench_inst *inst)                                        \
 	{                                                                                          \
 		struct inc *skel = inst->priv;                                                     \
-                                                                                                   \
+												   \
 		return bpf_program__fd(skel->progs.prog);                                          \
 	}
 

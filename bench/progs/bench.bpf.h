@@ -48,7 +48,7 @@ struct bench_ctx {
 		__u32 rest = ops % BENCH_CHUNK;                                                    \
 		__u32 i = 0;                                                                       \
 		long chunks = bpf_loop(ops / BENCH_CHUNK, name##_chunk, (void *)0, 0);             \
-                                                                                                   \
+												   \
 		if (chunks < 0)                                                                    \
 			return 0;                                                                  \
 		while (i < rest && i < BENCH_CHUNK) {                                              \
