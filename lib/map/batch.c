@@ -75,10 +75,9 @@ static int lookup_by_keys(struct bpfu_map *map, struct bpfu_map_batch *batch)
 			done++;
 	}
 	if (err != -EFAULT && err != -ENOMEM) {
+		batch->count = done;
 		if (done && bpfu_copy_to_user(batch->out_batch, c.prev_key, map->key_size))
 			err = -EFAULT;
-		else
-			batch->count = done;
 	}
 	copies_release(&c);
 	return err;
