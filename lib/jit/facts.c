@@ -21,7 +21,7 @@
 #define CALL_ARGS (BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5))
 #define CALL_CLOBBERS (BIT(0) | CALL_ARGS)
 
-bool bpfu_insn_is_jump(const struct bpf_insn *insn)
+bool bpfu_facts_is_jump(const struct bpf_insn *insn)
 {
 	unsigned class = BPF_CLASS(insn->code), op = BPF_OP(insn->code);
 
@@ -155,7 +155,7 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 			return -EINVAL;
 	} else if (insn->code == (BPF_JMP | BPFU_TAIL_CALL)) {
 		func->has_tail_call = func->tail_reach = true;
-	} else if (bpfu_insn_is_jump(insn)) {
+	} else if (bpfu_facts_is_jump(insn)) {
 		target = bpfu_insn_jump_target(insns, idx);
 		if (target < func->start || target >= func->end)
 			return -EINVAL;
@@ -228,7 +228,7 @@ uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_in
 	const struct bpf_insn *insn = &insns[idx];
 	uint16_t there;
 
-	if (bpfu_insn_is_jump(insn)) {
+	if (bpfu_facts_is_jump(insn)) {
 		there = facts->live_in[bpfu_insn_jump_target(insns, idx)];
 		return BPF_OP(insn->code) == BPF_JA ? there : facts->live_in[idx + 1] | there;
 	}

@@ -50,7 +50,7 @@ void bpfu_facts_release(struct bpfu_facts *facts);
 uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx);
 
 /* A branch with a displacement: conditional, ja or gotol. */
-bool bpfu_insn_is_jump(const struct bpf_insn *insn);
+bool bpfu_facts_is_jump(const struct bpf_insn *insn);
 
 /* The function that starts at @idx, -1 if none does. */
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx);
