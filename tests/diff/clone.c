@@ -45,8 +45,6 @@ static int resolve(struct bpf_insn *insn, const int *fds)
 	addr = bpfu_u64(map);
 	if (insn->src_reg == BPF_PSEUDO_MAP_VALUE)
 		err = map->ops->direct_value_addr(map, &addr, (uint32_t)insn[1].imm);
-	if (!err && insn->src_reg == BPF_PSEUDO_MAP_VALUE)
-		addr += (uint32_t)insn[1].imm;
 	bpfu_insn_set_imm64(insn, addr);
 	bpfu_map_put(map); /* the side keeps it alive */
 	return err;

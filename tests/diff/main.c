@@ -160,12 +160,13 @@ static void report(uint64_t seed, const char *what, const char *log, struct endi
 		printf("\n");
 	}
 	if (opt.minimise) {
-		struct ending again = run_apart(&c, &cmp, !opt.no_kernel);
+		struct ending again = run_apart(&c, &cmp, !opt.no_kernel, false);
 
 		if (again.signal != end.signal || (!end.signal && again.verdict != end.verdict))
 			printf("alone it does not fail; not minimised\n");
 		else
-			printf("minimised in %u steps\n", minimise(&c, &cmp, !opt.no_kernel, end));
+			printf("minimised in %u steps\n",
+			       minimise(&c, &cmp, !opt.no_kernel, again));
 	}
 	case_print(stdout, &c);
 	printf("again: bpfu-diff --seed 0x%llx --count 1%s%s%s\n", (unsigned long long)seed,
@@ -185,7 +186,8 @@ static void report_verdict(const struct worker *w)
 
 	snprintf(what, sizeof(what), "%s%s%s", names[w->failure.verdict],
 		 w->failure.what[0] ? ": " : "", w->failure.what);
-	report(w->failed_seed, what, w->failure.log, (struct ending){ w->failure.verdict, 0 });
+	report(w->failed_seed, what, w->failure.log,
+	       (struct ending){ .verdict = w->failure.verdict });
 }
 
 static void report_signal(struct worker *w, int signal)
@@ -195,7 +197,7 @@ static void report_signal(struct worker *w, int signal)
 	snprintf(what, sizeof(what), "%s", signal == SIGALRM ? "hangs" : strsignal(signal));
 	w->programs++;
 	w->next += opt.jobs;
-	report(opt.seed + w->next - opt.jobs, what, "", (struct ending){ BROKEN, signal });
+	report(opt.seed + w->next - opt.jobs, what, "", (struct ending){ .signal = signal });
 }
 
 /* Run all workers to their end. Returns the number of failures. */

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,35 +17,64 @@
 
 #define CANDIDATE_SECONDS 5
 
-struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel)
+static __attribute__((noinline)) void run_child(const struct diff_case *c,
+						const struct comparison *cmp, bool kernel,
+						struct outcome *shared)
+{
+	static struct comparison own;
+	static struct outcome out;
+
+	alarm(CANDIDATE_SECONDS);
+	own.modes = cmp->modes;
+	own.random_options = cmp->random_options;
+	if (!freopen("/dev/null", "w", stderr) || compare_open(&own, kernel))
+		_exit(BROKEN);
+	compare_case(&own, c, &out);
+	*shared = out;
+	_exit(out.verdict);
+}
+
+static __attribute__((noinline)) void shifted_child(const struct diff_case *c,
+						    const struct comparison *cmp, bool kernel,
+						    struct outcome *shared)
+{
+	/* Kept on purpose: what is allocated later lies elsewhere. */
+	volatile char stack[48 * 1024 + 16];
+	char *heap = malloc(3 * 16 * 1024 + 32);
+	void *pages = mmap(NULL, 5 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	stack[0] = heap && pages != MAP_FAILED;
+	run_child(c, cmp, kernel, shared);
+	stack[1] = stack[0];
+}
+
+struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel,
+			bool shift)
 {
 	struct ending end = { .verdict = BROKEN };
+	struct outcome *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
 	pid_t pid;
 
+	if (shared == MAP_FAILED)
+		return end;
 	fflush(NULL);
 	pid = fork();
-	if (pid < 0)
-		return end;
 	if (!pid) {
-		static struct comparison own;
-		static struct outcome out;
-
-		alarm(CANDIDATE_SECONDS);
-		own.modes = cmp->modes;
-		own.random_options = cmp->random_options;
-		if (!freopen("/dev/null", "w", stderr) || compare_open(&own, kernel))
-			_exit(BROKEN);
-		compare_case(&own, c, &out);
-		_exit(out.verdict);
+		if (shift)
+			shifted_child(c, cmp, kernel, shared);
+		else
+			run_child(c, cmp, kernel, shared);
 	}
-	if (waitpid(pid, &status, 0) != pid)
-		return end;
-	if (WIFSIGNALED(status))
-		end.signal = WTERMSIG(status);
-	else
-		end.verdict = WEXITSTATUS(status) < VERDICTS ? (enum verdict)WEXITSTATUS(status) :
-							       BROKEN;
+	if (pid > 0 && waitpid(pid, &status, 0) == pid) {
+		if (WIFSIGNALED(status))
+			end.signal = WTERMSIG(status);
+		else if (WEXITSTATUS(status) < VERDICTS)
+			end.verdict = (enum verdict)WEXITSTATUS(status);
+		memcpy(end.what, shared->what, sizeof(end.what));
+	}
+	munmap(shared, sizeof(*shared));
 	return end;
 }
 
@@ -56,14 +86,36 @@ struct shrink {
 	uint32_t tried;
 };
 
-/* Take @candidate over if it still fails in the wanted way. */
+/* Up to the first colon: who differs from whom. */
+static bool same_sides(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ":");
+
+	return len == strcspn(b, ":") && !memcmp(a, b, len);
+}
+
+/*
+ * Take @candidate over if it still fails in the wanted way. Without the instructions that made a
+ * value of it, a pointer may become the result, which differs for good reasons; then it also
+ * differs from itself when memory lies elsewhere.
+ */
 static bool try(struct shrink *s, const struct diff_case *candidate)
 {
-	struct ending end = run_apart(candidate, s->cmp, s->kernel);
+	struct ending end = run_apart(candidate, s->cmp, s->kernel, false);
 
 	s->tried++;
-	if (end.signal != s->want.signal || (!end.signal && end.verdict != s->want.verdict))
+	if (end.signal != s->want.signal)
 		return false;
+	if (!end.signal) {
+		if (end.verdict != s->want.verdict || !same_sides(end.what, s->want.what))
+			return false;
+		if (end.verdict == DIFFERENT) {
+			struct ending other = run_apart(candidate, s->cmp, s->kernel, true);
+
+			if (other.verdict != DIFFERENT || strcmp(end.what, other.what))
+				return false;
+		}
+	}
 	memcpy(s->c, candidate, sizeof(*s->c));
 	return true;
 }

@@ -9,10 +9,15 @@
 struct ending {
 	enum verdict verdict; /* valid if signal is 0 */
 	int signal;	      /* what killed it (SIGALRM: it hung) */
+	char what[160];	      /* struct outcome's */
 };
 
-/* Run @c in a child process, with sides of its own. */
-struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel);
+/*
+ * Run @c in a child process, with sides of its own. @shift moves the memory that libbpfu allocates
+ * and the stack, so that values made from addresses come out otherwise.
+ */
+struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel,
+			bool shift);
 
 /* Shrink @c in place. Returns the number of candidates tried. */
 uint32_t minimise(struct diff_case *c, const struct comparison *cmp, bool kernel,

@@ -53,10 +53,9 @@ int side_open(struct side *side, enum side_kind kind)
 	side->btf_fd = -1;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.map_type = BPF_MAP_TYPE_LPM_TRIE; /* needs privileges where plain arrays may not */
+	attr.map_type = BPF_MAP_TYPE_HASH; /* needs privileges where arrays may not */
 	attr.key_size = attr.value_size = 8;
 	attr.max_entries = 1;
-	attr.map_flags = BPF_F_NO_PREALLOC;
 	fd = side->bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 	if (fd < 0)
 		return fd;

@@ -57,13 +57,17 @@ bool side_maps_build(struct side *side, uint32_t shape, enum bpf_prog_type type)
 			continue;
 		fds[slot] =
 			map_create(side, &specs[slot], slot == SLOT_OF_MAPS ? fds[SLOT_INNER] : 0);
+		if (fds[slot] == -EINVAL && side->kind != SIDE_KERNEL) {
+			fds[slot] = -1; /* no such map type: programs that use it are refused */
+			continue;
+		}
 		if (fds[slot] < 0) {
 			fprintf(stderr, "bpfu-diff: %s: cannot create map %d of type %u: %s\n",
 				side->name, slot, specs[slot].type, strerror(-fds[slot]));
 			return false;
 		}
 	}
-	for (uint32_t key = 0; key < 2; key++) {
+	for (uint32_t key = 0; key < 2 && fds[SLOT_OF_MAPS] >= 0; key++) {
 		int err = map_op(side, BPF_MAP_UPDATE_ELEM, fds[SLOT_OF_MAPS], &key,
 				 &fds[SLOT_INNER], 0);
 
