@@ -110,27 +110,41 @@ printf 'map: keep the order.\n' | message "without a period"
 printf 'map: keep\nmore\n' | message "second line"
 printf 'map: keep\n\nCo-authored-by: x\n' | message "Co-authored-by"
 
-archive() { # SYMBOL
-	printf 'int %s(void); int %s(void) { return 0; }\n' "$1" "$1" >"$tmp/s.c"
-	rm -f "$tmp/libs.a"
-	$cc -c -o "$tmp/s.o" "$tmp/s.c" && ar rc "$tmp/libs.a" "$tmp/s.o"
-	"$scripts/check-symbols" "$tmp/libs.a" >"$tmp/out" 2>&1
+# The tree that the libraries below are checked against: one public function, one intercepted call.
+fresh_tree
+mkdir -p "$tmp/tree/lib/shim"
+printf 'BPFU_API int bpfu_ok(void);\n' >>"$tmp/tree/include/bpfu/bpfu.h"
+printf 'ENTRY_API int ENTRY(munmap)(void *addr, size_t len);\n' >"$tmp/tree/lib/shim/entries.h"
+
+library() { # libs.a|libs.so SYMBOL...
+	local name=$1 symbol
+	shift
+	for symbol in "$@"; do
+		printf 'int %s(void); int %s(void) { return 0; }\n' "$symbol" "$symbol"
+	done >"$tmp/s.c"
+	rm -f "$tmp/$name"
+	if [ "$name" = libs.a ]; then
+		$cc -c -fno-builtin -o "$tmp/s.o" "$tmp/s.c" && ar rc "$tmp/$name" "$tmp/s.o"
+	else
+		$cc -shared -fPIC -fno-builtin -o "$tmp/$name" "$tmp/s.c"
+	fi
+	"$scripts/check-symbols" --root "$tmp/tree" "$tmp/$name" >"$tmp/out" 2>&1
 }
 
-archive bpfu_ok && result ok "check-symbols accepts bpfu_ok" || result not "check-symbols accepts bpfu_ok"
-archive bpf_map_create && result not "check-symbols refuses bpf_map_create" ||
-	result ok "check-symbols refuses bpf_map_create"
-
-shared() { # SYMBOL
-	printf 'int %s(void); int %s(void) { return 0; }\n' "$1" "$1" >"$tmp/s.c"
-	$cc -shared -fPIC -o "$tmp/libs.so" "$tmp/s.c"
-	"$scripts/check-symbols" "$tmp/libs.so" >"$tmp/out" 2>&1
+symbols_accept() { # libs.a|libs.so SYMBOL...
+	library "$@" && result ok "check-symbols accepts $*" || result not "check-symbols accepts $*"
 }
 
-shared munmap && result ok "check-symbols accepts an interposed call" ||
-	result not "check-symbols accepts an interposed call"
-shared helper && result not "check-symbols refuses another exported name" ||
-	result ok "check-symbols refuses another exported name"
+symbols_refuse() {
+	library "$@" && result not "check-symbols refuses $*" || result ok "check-symbols refuses $*"
+}
+
+symbols_accept libs.a bpfu_ok bpfu_internal __wrap_munmap
+symbols_refuse libs.a bpfu_ok bpf_map_create
+symbols_refuse libs.a bpfu_ok __wrap_mmap
+symbols_accept libs.so bpfu_ok munmap
+symbols_refuse libs.so bpfu_ok munmap bpfu_internal
+symbols_refuse libs.so bpfu_ok
 
 echo "1..$count"
 exit $failed
