@@ -282,13 +282,20 @@ static void relax_gives_way(void **state)
 
 /* ---- threads that end ---- */
 
+/* Sanitizers take milliseconds per thread. */
+#if defined(__SANITIZE_ADDRESS__) || defined(BPFU_TSAN)
+#define CHURN_ROUNDS 40
+#else
+#define CHURN_ROUNDS 400
+#endif
+
 static void churn(void **state)
 {
 	pthread_t threads[8];
 	uint32_t round, i, got[8];
 
 	(void)state;
-	for (round = 0; round < 400; round++) {
+	for (round = 0; round < CHURN_ROUNDS; round++) {
 		for (i = 0; i < 8; i++)
 			assert_int_equal(pthread_create(&threads[i], NULL, enter_once, &got[i]), 0);
 		for (i = 0; i < 8; i++) {

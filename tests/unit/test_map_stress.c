@@ -20,7 +20,7 @@
 
 enum { MANY = 64, FEW = 6 };
 
-#ifdef BPFU_TSAN
+#if defined(__SANITIZE_ADDRESS__) || defined(BPFU_TSAN)
 #define WORK(n) ((n) / 10)
 #else
 #define WORK(n) (n)
