@@ -8,12 +8,11 @@
 #include <time.h>
 
 #include "obj/prog.h"
+#include "obj/tracepoint.h"
 #include "util/bits.h"
 #include "util/uaccess.h"
 
 #define MAX_CTX_SIZE 4096 /* a page, as for every extensible struct */
-
-void (*bpfu_test_finish_hook)(int *err);
 
 int bpfu_test_ctx_in(const union bpf_attr *attr, void *ctx, uint32_t size, bool *given)
 {
@@ -97,9 +96,9 @@ int bpfu_test_finish(union bpf_attr *attr, const void *data, uint32_t size, uint
 		     uint32_t duration)
 {
 	int err = copy_results(attr, data, size, retval, duration);
+	const uint64_t args[] = { bpfu_u64(&err) };
 
-	if (bpfu_test_finish_hook)
-		bpfu_test_finish_hook(&err);
+	bpfu_tracepoint_fire(BPFU_TP_BPF_TEST_FINISH, args);
 	return err;
 }
 

@@ -28,15 +28,12 @@ void bpfu_test_repeat(const struct bpfu_prog *prog, void *ctx, const union bpf_a
 
 /*
  * Results to @attr, the packet to the caller: 0, -ENOSPC (cut to data_size_out; the results are
- * valid) or -EFAULT. Calls bpfu_test_finish_hook with the address of what it returns.
+ * valid) or -EFAULT. Fires the tracepoint bpf_test_finish with the address of what it returns.
  */
 int bpfu_test_finish(union bpf_attr *attr, const void *data, uint32_t size, uint32_t retval,
 		     uint32_t duration);
 
 /* True if network interface @ifindex exists. */
 bool bpfu_test_has_netdev(uint32_t ifindex);
-
-/* Set once, before the first run, by who owns the tracepoint bpf_test_finish; NULL: nobody. */
-extern void (*bpfu_test_finish_hook)(int *err);
 
 #endif
