@@ -6,7 +6,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "libbpf_log.h"
 
@@ -42,7 +41,10 @@ int driver_percpu_sum(int map_fd, uint64_t *sum)
 int driver_load_error(struct errline *e, int err, const char *what, const char *target)
 {
 	const char *detail = libbpf_log_last();
+	char reason[128];
 
+	/* libbpf has error numbers of its own beyond errno's. */
+	libbpf_strerror(err, reason, sizeof(reason));
 	switch (-err) {
 	case EPERM:
 		return errline_set(e, err, "cannot load '%s' on %s: no permission; run as root or with "
@@ -55,6 +57,6 @@ int driver_load_error(struct errline *e, int err, const char *what, const char *
 				   "too small (ulimit -l unlimited)", what, target);
 	default:
 		return errline_set(e, err, "cannot load '%s' on %s: %s%s%s (-v shows the log)", what,
-				   target, strerror(-err), detail[0] ? ": " : "", detail);
+				   target, reason, detail[0] ? ": " : "", detail);
 	}
 }

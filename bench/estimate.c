@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define ALPHA 0.05
+#define ALPHA_CHECK 0.001   /* of checks: a run has many rows, and a false alarm costs the figure */
 #define LINEAR_MARGIN 0.03  /* of the ratio of slopes */
 #define USABLE_SHARE 0.9    /* of its rounds */
 #define STEADY_MARGIN 0.02  /* of the first quarter against the rest */
@@ -18,16 +19,22 @@
 #define DRIFT_FACTOR 4      /* variance between groups over that expected from within them */
 #define LONG_BATCH_NS 5e6
 #define DISTURBED_SHARE 0.1 /* of batches */
+#define MIN_CLEAN 20        /* rounds, */
+#define CLEAN_SHARE 0.25    /* … and of all, for the others to be left out */
 
 /* The batches of one round; NAN where there was none. */
 struct round_times {
 	double full[3], null[3], trigger; /* [enum batch_size], ns */
+	bool preempted;
 };
 
-/* Series over the rounds, ns per event; c, b, b0 and a of all rounds, linearity of every 4th. */
+/*
+ * Series over the rounds in use, ns per event; linearity is of every 4th. all_whole is of all
+ * complete rounds: throughput and batch averages are what they were, preempted or not.
+ */
 struct series {
-	double *c, *b, *b0, *a, *whole, *linearity, *trigger;
-	size_t nr, nr_linearity, nr_trigger;
+	double *c, *b, *b0, *a, *whole, *linearity, *trigger, *all_whole;
+	size_t nr, nr_linearity, nr_trigger, nr_all;
 	size_t nr_halves; /* rounds with a batch of N/2 */
 	double *memory;
 };
@@ -54,12 +61,13 @@ void estimate_release(struct estimate *est)
 static void collect_rounds(const struct estimate_input *in, struct round_times *rounds)
 {
 	for (uint32_t r = 0; r < in->rounds; r++)
-		rounds[r] = (struct round_times){ { NAN, NAN, NAN }, { NAN, NAN, NAN }, NAN };
+		rounds[r] = (struct round_times){ { NAN, NAN, NAN }, { NAN, NAN, NAN }, NAN, false };
 	for (size_t i = 0; i < in->nr_batches; i++) {
 		const struct batch *b = &in->batches[i];
 
 		if (b->round >= in->rounds)
 			continue;
+		rounds[b->round].preempted |= b->nivcsw > 0;
 		if (b->arm == ARM_FULL)
 			rounds[b->round].full[b->size] = b->ns;
 		else if (b->arm == ARM_NULL)
@@ -71,7 +79,7 @@ static void collect_rounds(const struct estimate_input *in, struct round_times *
 
 static bool alloc_series(struct series *s, uint32_t rounds)
 {
-	double *p = calloc((size_t)rounds * 7, sizeof(*p));
+	double *p = calloc((size_t)rounds * 8, sizeof(*p));
 
 	memset(s, 0, sizeof(*s));
 	s->memory = p;
@@ -82,7 +90,44 @@ static bool alloc_series(struct series *s, uint32_t rounds)
 	s->whole = p + 4 * (size_t)rounds;
 	s->linearity = p + 5 * (size_t)rounds;
 	s->trigger = p + 6 * (size_t)rounds;
+	s->all_whole = p + 7 * (size_t)rounds;
 	return p != NULL;
+}
+
+static bool is_complete(const struct round_times *r)
+{
+	return !isnan(r->full[SIZE_N] + r->full[SIZE_EIGHTH] + r->null[SIZE_N] + r->null[SIZE_EIGHTH]);
+}
+
+/* True if enough rounds remain without those that were preempted. */
+static bool can_leave_out(const struct estimate_input *in, const struct round_times *rounds)
+{
+	uint32_t clean = 0, complete = 0;
+
+	for (uint32_t r = 0; r < in->rounds; r++) {
+		complete += is_complete(&rounds[r]);
+		clean += is_complete(&rounds[r]) && !rounds[r].preempted;
+	}
+	return clean >= MIN_CLEAN && clean >= CLEAN_SHARE * complete;
+}
+
+static void add_round(struct series *s, const struct round_times *r, double n, double n0)
+{
+	double b = (r->full[SIZE_N] - r->full[SIZE_EIGHTH]) / (n * 7 / 8);
+	double b0 = (r->null[SIZE_N] - r->null[SIZE_EIGHTH]) / (n0 * 7 / 8);
+	double lower = (r->full[SIZE_HALF] - r->full[SIZE_EIGHTH]) / (n * 3 / 8);
+	double upper = (r->full[SIZE_N] - r->full[SIZE_HALF]) / (n / 2);
+
+	s->b[s->nr] = b;
+	s->b0[s->nr] = b0;
+	s->c[s->nr] = b - b0;
+	s->a[s->nr] = r->full[SIZE_EIGHTH] - b * n / 8;
+	s->whole[s->nr++] = r->full[SIZE_N] / n;
+	s->nr_halves += !isnan(lower);
+	if (lower > 0 && upper > 0)
+		s->linearity[s->nr_linearity++] = log(lower / upper);
+	if (!isnan(r->trigger))
+		s->trigger[s->nr_trigger++] = r->trigger;
 }
 
 static void fill_series(const struct estimate_input *in, const struct round_times *rounds,
@@ -90,26 +135,14 @@ static void fill_series(const struct estimate_input *in, const struct round_time
 {
 	double per_op = (double)in->events_per_op;
 	double n = (double)in->n_full * per_op, n0 = (double)in->n_null * per_op;
+	bool leave_out = can_leave_out(in, rounds);
 
 	for (uint32_t r = 0; r < in->rounds; r++) {
-		const double *full = rounds[r].full, *null = rounds[r].null;
-		double b = (full[SIZE_N] - full[SIZE_EIGHTH]) / (n * 7 / 8);
-		double b0 = (null[SIZE_N] - null[SIZE_EIGHTH]) / (n0 * 7 / 8);
-		double lower = (full[SIZE_HALF] - full[SIZE_EIGHTH]) / (n * 3 / 8);
-		double upper = (full[SIZE_N] - full[SIZE_HALF]) / (n / 2);
-
-		if (isnan(b) || isnan(b0))
+		if (!is_complete(&rounds[r]))
 			continue;
-		s->b[s->nr] = b;
-		s->b0[s->nr] = b0;
-		s->c[s->nr] = b - b0;
-		s->a[s->nr] = full[SIZE_EIGHTH] - b * n / 8;
-		s->whole[s->nr++] = full[SIZE_N] / n;
-		s->nr_halves += !isnan(lower);
-		if (lower > 0 && upper > 0)
-			s->linearity[s->nr_linearity++] = log(lower / upper);
-		if (!isnan(rounds[r].trigger))
-			s->trigger[s->nr_trigger++] = rounds[r].trigger;
+		s->all_whole[s->nr_all++] = rounds[r].full[SIZE_N] / n;
+		if (!leave_out || !rounds[r].preempted)
+			add_round(s, &rounds[r], n, n0);
 	}
 }
 
@@ -179,7 +212,7 @@ static bool is_nonlinear(const struct series *s, struct estimate *est)
 	if (!s->nr_linearity || s->nr_linearity < s->nr_halves * USABLE_SHARE)
 		return false;
 	est->linearity = exp(stats_median(s->linearity, s->nr_linearity));
-	if (!stats_median_ci(s->linearity, s->nr_linearity, ALPHA, &ci))
+	if (!stats_median_ci(s->linearity, s->nr_linearity, ALPHA_CHECK, &ci))
 		return false;
 	if (ci.lo <= log(1 + LINEAR_MARGIN) && ci.hi >= log(1 - LINEAR_MARGIN))
 		return false;
@@ -194,7 +227,7 @@ static void check_steady(const struct series *s, struct estimate *est)
 	double rest = stats_median(s->c + quarter, s->nr - quarter);
 	struct interval ci;
 
-	if (!stats_median_ci(s->c, quarter, ALPHA, &ci) || rest <= 0)
+	if (!stats_median_ci(s->c, quarter, ALPHA_CHECK, &ci) || rest <= 0)
 		return;
 	if (ci.lo > rest * (1 + STEADY_MARGIN) || ci.hi < rest * (1 - STEADY_MARGIN))
 		estimate_warn(est, "no steady state: the first quarter of the run was %+.1f %% off the "
@@ -204,7 +237,7 @@ static void check_steady(const struct series *s, struct estimate *est)
 
 static void check_shares(const struct estimate_input *in, struct estimate *est, double batch_ns)
 {
-	if (!in->trig_batch_iters && est->trigger > TRIGGER_SHARE * batch_ns)
+	if (!in->trig_batch_iters && !in->no_trigger && est->trigger > TRIGGER_SHARE * batch_ns)
 		estimate_warn(est, "the trigger is %.1f %% of a batch: batches are short",
 			      100 * est->trigger / batch_ns);
 	if (est->distinguishable && est->value < NULL_SHARE * est->null)
@@ -230,22 +263,22 @@ static void count_disturbances(const struct estimate_input *in, struct estimate 
 	if (est->migrated > DISTURBED_SHARE * est->batches)
 		estimate_warn(est, "%u of %u batches were moved to another CPU; -a pins producers",
 			      est->migrated, est->batches);
-	if (est->interrupted > DISTURBED_SHARE * est->batches)
-		estimate_warn(est, "%u of %u batches were preempted: the machine is busy",
-			      est->interrupted, est->batches);
+	if (est->rounds == est->rounds_used && est->interrupted > DISTURBED_SHARE * est->batches)
+		estimate_warn(est, "%u of %u batches were preempted, too many to leave out: the machine "
+			      "is too busy", est->interrupted, est->batches);
 }
 
 /* Events per second of the batches of size N, in ten groups: gross, triggers included. */
 static void compute_rate(const struct estimate_input *in, const struct series *s,
 			 struct estimate *est)
 {
-	size_t groups = s->nr < ESTIMATE_GROUPS ? s->nr : ESTIMATE_GROUPS;
+	size_t groups = s->nr_all < ESTIMATE_GROUPS ? s->nr_all : ESTIMATE_GROUPS;
 	double rates[ESTIMATE_GROUPS];
 
 	for (size_t g = 0; g < groups; g++) {
-		size_t from = g * s->nr / groups, to = (g + 1) * s->nr / groups;
+		size_t from = g * s->nr_all / groups, to = (g + 1) * s->nr_all / groups;
 
-		rates[g] = 1e3 * in->producers / stats_mean(s->whole + from, to - from);
+		rates[g] = 1e3 * in->producers / stats_mean(s->all_whole + from, to - from);
 	}
 	est->rate_mean = stats_mean(rates, groups);
 	est->rate_stddev = stats_stddev(rates, groups);
@@ -277,11 +310,13 @@ static void compute(const struct estimate_input *in, const struct series *s, str
 	est->null = fmax(0, stats_median(s->b0, s->nr));
 	est->floor = fmax(0, stats_quantile(s->c, s->nr, 0.05));
 	est->intercept = fmax(0, stats_median(s->a, s->nr));
-	est->trigger = in->trigger_per_op ? NAN :
+	est->rounds = (uint32_t)s->nr_all;
+	est->rounds_used = (uint32_t)s->nr;
+	est->trigger = in->no_trigger ? NAN :
 		       s->nr_trigger ? stats_median(s->trigger, s->nr_trigger) : est->intercept;
-	est->p50 = stats_quantile(s->whole, s->nr, 0.50);
-	est->p95 = stats_quantile(s->whole, s->nr, 0.95);
-	est->p99 = stats_quantile(s->whole, s->nr, 0.99);
+	est->p50 = stats_quantile(s->all_whole, s->nr_all, 0.50);
+	est->p95 = stats_quantile(s->all_whole, s->nr_all, 0.95);
+	est->p99 = stats_quantile(s->all_whole, s->nr_all, 0.99);
 	compute_rate(in, s, est);
 
 	est->gross_only = is_nonlinear(s, est);

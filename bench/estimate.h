@@ -8,6 +8,9 @@
  *	a_j = T(N/8) - b_j N/8                 intercept: what a trigger costs, if there are no
  *	                                       batches of bare triggers that say so directly
  *
+ * A round with a batch that was preempted is left out if enough others remain: that it was does not
+ * depend on what the program is, and its time would not be the program's.
+ *
  * The estimate is the median of c_j, its interval the wider of the sign test's and of one from the
  * medians of ten groups in time order, which knows about slow drift.
  */
@@ -33,7 +36,7 @@ struct estimate_input {
 	uint64_t events_per_op;
 	uint32_t producers;
 	uint32_t trig_batch_iters;
-	bool trigger_per_op;         /* the null's cost is the trigger's, too */
+	bool no_trigger;             /* there is none, or each event is one: nothing to report */
 };
 
 enum estimate_interval {
@@ -50,11 +53,12 @@ struct estimate {
 	double below;           /* if not: the cost is less than this */
 	bool gross_only;        /* not linear: value is T(N)/N, with nothing subtracted */
 	double gross, null, intercept, floor;
-	double trigger;         /* NAN if each event is a trigger of its own */
+	double trigger;         /* NAN if there is none to report */
 	double p50, p95, p99;   /* of T(N)/N: batch averages, not the latencies of operations */
 	double linearity;       /* slope from N/8 to N/2 over that from N/2 to N; NAN: unknown */
 	double rate_mean, rate_stddev; /* million events per second of all producers */
 	uint32_t migrated, interrupted, batches;
+	uint32_t rounds, rounds_used; /* complete ones, and those not left out */
 	uint32_t steal;
 	char *warnings[ESTIMATE_MAX_WARNINGS];
 	size_t nr_warnings;

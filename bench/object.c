@@ -96,6 +96,7 @@ static struct bpf_object *open_object(const char *path, struct errline *e)
 {
 	struct bpf_object *obj;
 	const char *detail;
+	char reason[128];
 	int err = object_check_elf(path, e);
 
 	if (err) {
@@ -108,8 +109,9 @@ static struct bpf_object *open_object(const char *path, struct errline *e)
 		return obj;
 	err = -errno;
 	detail = libbpf_log_last();
+	libbpf_strerror(err, reason, sizeof(reason));
 	errline_set(e, err, "cannot open '%s' as a BPF object: %s%s%s; compile it with clang -g -O2 "
-		    "-target bpf -c", path, strerror(-err), detail[0] ? ": " : "", detail);
+		    "-target bpf -c", path, reason, detail[0] ? ": " : "", detail);
 	errno = -err;
 	return NULL;
 }
@@ -350,7 +352,7 @@ static struct bench *make_bench(const char *path, const struct bpf_program *prog
 	bench->event = "one run of the program";
 	bench->null_is = "an empty program of the same type";
 	bench->flags = BENCH_NEEDS_BPF | BENCH_HAS_PRODUCERS |
-		       (op->type->repeats ? BENCH_NO_EMPTY_TRIGGER : BENCH_TRIGGER_PER_OP);
+		       (op->type->repeats ? BENCH_NO_EMPTY_TRIGGER : 0);
 	bench->classic_ops = 100;
 	bench->open = object_open;
 	bench->close = object_close;

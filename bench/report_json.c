@@ -131,6 +131,7 @@ static json_t *result_json(const struct report *r, const struct result *res)
 						  (int)pt->warmup_settled));
 	json_object_set_new(o, "pinned", json_boolean(r->suite->pinned));
 	json_object_set_new(o, "rounds", json_integer((json_int_t)r->suite->rounds_done));
+	json_object_set_new(o, "rounds_used", json_integer((json_int_t)res->est.rounds_used));
 	json_object_set_new(o, "seconds", number(r->suite->seconds));
 	json_object_set_new(o, "note", res->note[0] ? json_string(res->note) : json_null());
 	json_object_set_new(o, "warnings", warnings_json(res));

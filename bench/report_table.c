@@ -93,6 +93,26 @@ static void print_remarks(FILE *f, const struct report *r)
 	}
 }
 
+/* One line for all rows: on a busy machine it concerns most of them. */
+static void print_left_out(FILE *f, const struct report *r)
+{
+	uint32_t most = 0, rounds = 0, rows = 0;
+
+	for (size_t i = 0; i < r->nr_results; i++) {
+		const struct estimate *est = &r->results[i].est;
+		uint32_t left_out = est->rounds - est->rounds_used;
+
+		rows += left_out > 0;
+		if (left_out > most) {
+			most = left_out;
+			rounds = est->rounds;
+		}
+	}
+	if (most * 10 > rounds)
+		fprintf(f, " The machine is busy:\nrounds that were preempted are left out, up to %u of %u in "
+			   "%u of %zu rows.", most, rounds, rows, r->nr_results);
+}
+
 static bool has_producers(const struct report *r)
 {
 	for (size_t i = 0; i < r->nr_results; i++)
@@ -111,6 +131,7 @@ static void print_footer(FILE *f, const struct report *r)
 	if (has_producers(r))
 		fprintf(f, " With several producers: the time each of them\nneeds per event of its own, "
 			   "and the throughput of all.");
+	print_left_out(f, r);
 	fprintf(f, "\n%s, Linux %s", r->env->cpu[0] ? r->env->cpu : r->env->arch, r->env->kernel);
 	if (r->env->hypervisor[0])
 		fprintf(f, ", virtual machine (%s)", r->env->hypervisor);

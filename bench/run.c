@@ -56,7 +56,7 @@ static int make_result(const struct suite *s, const struct point *pt, struct res
 		.events_per_op = bench_events_per_op(&pt->inst),
 		.producers = pt->inst.params.producers,
 		.trig_batch_iters = pt->inst.params.trig_batch_iters,
-		.trigger_per_op = pt->inst.bench->flags & BENCH_TRIGGER_PER_OP,
+		.no_trigger = !(pt->inst.bench->flags & (BENCH_HAS_TRIGGER | BENCH_NO_EMPTY_TRIGGER)),
 	};
 	int err = estimate_compute(&in, &res->est);
 

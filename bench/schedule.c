@@ -270,7 +270,10 @@ static double work_left(const struct suite *s, const uint32_t *order, size_t fro
 	return ns;
 }
 
-/* One round of all points within the time up to @deadline_ns, as far as that suffices. */
+/*
+ * One round of all points within the time up to @deadline_ns, as far as that suffices. What is left of
+ * it in the end passes before the next round, unless this is the last.
+ */
 static int suite_round(struct suite *s, uint32_t *order, uint32_t round, double deadline_ns,
 		       struct errline *e)
 {
@@ -300,6 +303,8 @@ static int suite_round(struct suite *s, uint32_t *order, uint32_t round, double 
 			err = point_failed(pt, err, &why, e);
 		progress_round(s, pt, now / 1e9);
 	}
+	if (!err && round + 1 < s->rounds)
+		idle_for(deadline_ns - (double)(sample_now_ns() - s->begin_ns));
 	return err;
 }
 

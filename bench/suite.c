@@ -19,7 +19,7 @@ static int open_point(struct point *pt, struct errline *e)
 		return err;
 	libbpf_log_clear();
 	err = pt->inst.bench->open(&pt->inst, e);
-	target_leave();
+	target_leave(pt->inst.target);
 	return err;
 }
 

@@ -88,11 +88,17 @@ int target_parse(struct target *t, const char *spec, struct errline *e)
 
 int target_enter(const struct target *t, struct errline *e)
 {
-	return t->kind->enter(t, e);
+	int err = t->kind->enter(t, e);
+
+	if (err)
+		target_leave(t);
+	return err;
 }
 
-void target_leave(void)
+void target_leave(const struct target *t)
 {
+	if (t->kind->leave)
+		t->kind->leave();
 	bpfu_route_set(BPFU_ROUTE_KERNEL);
 }
 
@@ -103,7 +109,7 @@ int target_probe(const struct target *t, struct errline *e)
 	if (err)
 		return err;
 	err = t->kind->probe(t, e);
-	target_leave();
+	target_leave(t);
 	return err;
 }
 

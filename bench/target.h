@@ -33,6 +33,8 @@ struct target_kind {
 	/* Check the variants of a target. */
 	int (*check)(struct target *t, struct errline *e);
 	int (*enter)(const struct target *t, struct errline *e);
+	/* Optional: undo what enter() did to the thread, whether it succeeded or not. */
+	void (*leave)(void);
 	/* Load and run a program: 0, or a negative errno and what is in the way and its remedy. */
 	int (*probe)(const struct target *t, struct errline *e);
 };
@@ -45,7 +47,7 @@ const struct target_kind *target_kind_get(size_t idx);
 
 int target_parse(struct target *t, const char *spec, struct errline *e);
 int target_enter(const struct target *t, struct errline *e);
-void target_leave(void);
+void target_leave(const struct target *t);
 int target_probe(const struct target *t, struct errline *e);
 
 /*

@@ -72,16 +72,10 @@ static void remember_default(const char *name)
 	nr_defaults++;
 }
 
-/*
- * Options stay with the thread, so those that earlier targets set are put back first: a target gets
- * the defaults for what it does not name.
- */
 static int user_enter(const struct target *t, struct errline *e)
 {
 	int err;
 
-	for (size_t i = 0; i < nr_defaults; i++)
-		bpfu_option_set(defaults[i].name, defaults[i].value);
 	for (size_t i = 0; i < t->nr_variants; i++) {
 		remember_default(t->variants[i].name);
 		err = set_variant(t, &t->variants[i], e);
@@ -90,6 +84,13 @@ static int user_enter(const struct target *t, struct errline *e)
 	}
 	bpfu_route_set(BPFU_ROUTE_USER);
 	return 0;
+}
+
+/* Options stay with the thread: a target must not leave its own to the next. */
+static void user_leave(void)
+{
+	for (size_t i = 0; i < nr_defaults; i++)
+		bpfu_option_set(defaults[i].name, defaults[i].value);
 }
 
 static int user_probe(const struct target *t, struct errline *e)
@@ -111,5 +112,6 @@ const struct target_kind target_kind_user = {
 	.summary = "libbpfu in this process",
 	.check = user_check,
 	.enter = user_enter,
+	.leave = user_leave,
 	.probe = user_probe,
 };

@@ -83,10 +83,11 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* What @view prints; the caller frees it. */
 static char *capture(int (*view)(FILE *f, const struct report *r))
 {
-	char *text = NULL;
-	size_t size;
+	static char *text;
+	static size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	assert_int_equal(view(f, &report), 0);
@@ -135,6 +136,25 @@ static void table(void **state)
 		      "each of them\n"
 		      "needs per event of its own, and the throughput of all.\n"
 		      "Some CPU, Linux 6.18.0, virtual machine (KVMKVMKVM), no PMU\n");
+}
+
+/* On a busy machine there is one line about it, not one for each row. */
+static void busy_table(void **state)
+{
+	char *text;
+
+	results[0].est.rounds = results[1].est.rounds = 100;
+	results[0].est.rounds_used = 80;
+	results[1].est.rounds_used = 60;
+	text = capture(table_view);
+	assert_non_null(strstr(text, " The machine is busy:\nrounds that were preempted are left out, up "
+				     "to 40 of 100 in 2 of 2 rows.\n"));
+	free(text);
+	results[0].est.rounds_used = 100;
+	results[1].est.rounds_used = 95;
+	text = capture(table_view);
+	assert_null(strstr(text, "busy"));
+	free(text);
 }
 
 static void quiet_table(void **state)
@@ -265,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(table, setup, teardown),
+		cmocka_unit_test_setup_teardown(busy_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(quiet_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(csv, setup, teardown),
 		cmocka_unit_test_setup_teardown(json_schema, setup, teardown),

@@ -258,7 +258,39 @@ static void disturbances_are_counted(void **state)
 	assert_int_equal(est.migrated, in.nr_batches / 2);
 	assert_int_equal(est.steal, 40);
 	assert_true(warns(&est, "moved to another CPU"));
-	assert_true(warns(&est, "preempted"));
+	/* Most rounds are preempted: nothing is left out. */
+	assert_int_equal(est.rounds_used, 20);
+	assert_true(warns(&est, "too many to leave out"));
+	estimate_release(&est);
+}
+
+/* Rounds with a preempted batch are left out of the estimate, but not of the throughput. */
+static void preempted_rounds_are_left_out(void **state)
+{
+	const struct model m = { .full = 3, .null = 1, .trigger = 800, .rounds = 100 };
+	struct estimate_input in;
+	struct estimate est;
+
+	simulate(&m, &in);
+	for (size_t i = 0; i < in.nr_batches; i++)
+		if (batches[i].round % 2 && batches[i].arm == ARM_FULL && batches[i].size == SIZE_N) {
+			batches[i].nivcsw = 1;
+			batches[i].ns += 1e7;
+		}
+	assert_int_equal(estimate_compute(&in, &est), 0);
+	assert_int_equal(est.rounds, 100);
+	assert_int_equal(est.rounds_used, 50);
+	assert_near(est.value, 2, 1e-9);
+	assert_near(est.ci.hi, 2, 1e-9);
+	assert_false(warns(&est, "leave out"));
+	assert_true(est.p95 > 100 && est.rate_mean < 100);
+	estimate_release(&est);
+	/* Without the mark they count, and the interval shows it. */
+	for (size_t i = 0; i < in.nr_batches; i++)
+		batches[i].nivcsw = 0;
+	assert_int_equal(estimate_compute(&in, &est), 0);
+	assert_int_equal(est.rounds_used, 100);
+	assert_true(est.ci.hi > 100);
 	estimate_release(&est);
 }
 
@@ -293,7 +325,8 @@ int main(void)
 		cmocka_unit_test(nonlinear_is_gross),  cmocka_unit_test(drift_widens),
 		cmocka_unit_test(warm_up_shows),       cmocka_unit_test(overhead_shows),
 		cmocka_unit_test(few_rounds),	       cmocka_unit_test(incomplete_rounds),
-		cmocka_unit_test(disturbances_are_counted), cmocka_unit_test(coverage),
+		cmocka_unit_test(disturbances_are_counted),
+		cmocka_unit_test(preempted_rounds_are_left_out), cmocka_unit_test(coverage),
 	};
 
 	rng.state = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 0) : 42;
