@@ -4,8 +4,9 @@
  *
  * Liveness is the textbook backward analysis, swept over each function from its end to its start
  * until nothing changes. A sweep settles everything but loops; each level of nesting may take
- * another. Programs that have not settled after LIVE_SWEEPS are given "everything is live", which
- * is always right and only costs quality.
+ * another. Programs that have not settled after MAX_SWEEPS are given "everything is live", which
+ * is always right and only costs quality. Which registers have a zero upper half is found in the
+ * same way, forwards; the answer that is always right is "none".
  */
 #include "jit/facts.h"
 
@@ -15,7 +16,7 @@
 
 #include "obj/prog.h"
 
-#define LIVE_SWEEPS 12
+#define MAX_SWEEPS 12
 #define ALL_REGS ((1u << BPFU_MAX_REG) - 1)
 #define BIT(r) (1u << (r))
 #define CALL_ARGS (BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5))
@@ -135,6 +136,10 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 		return -EINVAL;
 	use_def(insn, &use, &def);
 	func->used |= use | def;
+	if (BPF_CLASS(insn->code) == BPF_ALU || BPF_CLASS(insn->code) == BPF_ALU64)
+		func->has_div |= BPF_OP(insn->code) == BPF_DIV || BPF_OP(insn->code) == BPF_MOD;
+	else
+		func->has_atomic |= (rows[insn->code] & IS_ATOMIC) != 0;
 	if (def & BIT(BPF_REG_10))
 		return -EINVAL;
 
@@ -161,8 +166,10 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 			return -EINVAL;
 		func->has_may_goto |= insn->code == (BPF_JMP | BPF_JCOND);
 		facts->flags[target] |= BPFU_FACT_TARGET;
-		if (target <= idx)
+		if (target <= idx) {
 			facts->flags[target] |= BPFU_FACT_LOOP;
+			func->has_loop = true;
+		}
 	}
 	return 0;
 }
@@ -264,11 +271,136 @@ static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns)
 		int sweep = 0;
 
 		while (live_sweep(facts, func, insns))
-			if (++sweep == LIVE_SWEEPS)
+			if (++sweep == MAX_SWEEPS)
 				break;
-		if (sweep == LIVE_SWEEPS)
+		if (sweep == MAX_SWEEPS)
 			for (uint32_t i = func->start; i < func->end; i++)
 				facts->live_in[i] = ALL_REGS;
+	}
+}
+
+/* ---- zero upper halves ---- */
+
+static uint16_t put_bit(uint16_t set, unsigned r, bool value)
+{
+	return (uint16_t)((set & ~BIT(r)) | (unsigned)value << r);
+}
+
+static uint16_t alu64_zext(const struct bpf_insn *insn, uint16_t zext)
+{
+	unsigned d = insn->dst_reg;
+	bool x = BPF_SRC(insn->code) == BPF_X;
+	bool dz = zext >> d & 1;
+	bool sz = x ? zext >> insn->src_reg & 1 : insn->imm >= 0;
+
+	switch (BPF_OP(insn->code)) {
+	case BPF_MOV:
+		return put_bit(zext, d, sz && !insn->off);
+	case BPF_AND:
+		return put_bit(zext, d, dz || sz);
+	case BPF_OR:
+	case BPF_XOR:
+		return put_bit(zext, d, dz && sz);
+	case BPF_RSH:
+		return put_bit(zext, d, dz || (!x && (insn->imm & 63) >= 32));
+	case BPF_ARSH:
+		return zext;
+	case BPF_DIV:
+	case BPF_MOD: /* unsigned: not above the dividend */
+		return put_bit(zext, d, dz && !insn->off);
+	case BPF_END:
+		return put_bit(zext, d, insn->imm != 64);
+	default:
+		return put_bit(zext, d, false);
+	}
+}
+
+static uint16_t atomic_zext(const struct bpf_insn *insn, uint16_t zext)
+{
+	bool narrow = BPF_SIZE(insn->code) != BPF_DW;
+
+	if (insn->imm == BPF_LOAD_ACQ)
+		return put_bit(zext, insn->dst_reg, narrow);
+	if (insn->imm == BPF_CMPXCHG)
+		return put_bit(zext, 0, narrow);
+	if (insn->imm & BPF_FETCH)
+		return put_bit(zext, insn->src_reg, narrow);
+	return zext;
+}
+
+uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext)
+{
+	unsigned mode = BPF_MODE(insn->code);
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_ALU:
+		if (BPF_OP(insn->code) == BPF_END && insn->imm == 64)
+			return BPF_SRC(insn->code) == BPF_TO_LE ?
+				       zext : put_bit(zext, insn->dst_reg, false);
+		return put_bit(zext, insn->dst_reg, true);
+	case BPF_ALU64:
+		return alu64_zext(insn, zext);
+	case BPF_LD:
+		return put_bit(zext, insn->dst_reg,
+			       bpfu_insn_is_ld_imm64(insn) && !bpfu_insn_is_pseudo_func(insn) &&
+			       !insn[1].imm);
+	case BPF_LDX:
+		return put_bit(zext, insn->dst_reg, BPF_SIZE(insn->code) != BPF_DW &&
+			       (mode == BPF_MEM || mode == BPFU_PROBE_MEM));
+	case BPF_STX:
+		return mode == BPF_ATOMIC ? atomic_zext(insn, zext) : zext;
+	case BPF_JMP:
+		return insn->code == (BPF_JMP | BPF_CALL) ? zext & ~CALL_CLOBBERS : zext;
+	default:
+		return zext;
+	}
+}
+
+/* One sweep forwards. True if a place that had been passed already has changed. */
+static bool zext_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
+		       const struct bpf_insn *insns)
+{
+	bool again = false;
+	uint16_t zext = 0;
+
+	facts->zext_in[func->start] = 0; /* nothing is known of arguments */
+	for (uint32_t i = func->start; i < func->end; i++) {
+		const struct bpf_insn *insn = &insns[i];
+
+		if (facts->flags[i] & BPFU_FACT_SECOND)
+			continue;
+		if (facts->flags[i] & BPFU_FACT_TARGET)
+			zext = facts->zext_in[i] &= zext;
+		zext = bpfu_insn_zext(insn, zext);
+		if (bpfu_facts_is_jump(insn)) {
+			uint32_t target = bpfu_insn_jump_target(insns, i);
+			uint16_t there = facts->zext_in[target] & zext;
+
+			again |= target <= i && there != facts->zext_in[target];
+			facts->zext_in[target] = there;
+			if (BPF_OP(insn->code) == BPF_JA)
+				zext = ALL_REGS; /* the next place is reached from elsewhere only */
+		} else if (insn->code == (BPF_JMP | BPF_EXIT)) {
+			zext = ALL_REGS;
+		}
+	}
+	return again;
+}
+
+static void find_zext(struct bpfu_facts *facts, const struct bpf_insn *insns)
+{
+	for (uint32_t f = 0; f < facts->func_cnt; f++) {
+		const struct bpfu_func_facts *func = &facts->funcs[f];
+		int sweep = 0;
+
+		for (uint32_t i = func->start; i < func->end; i++)
+			facts->zext_in[i] = ALL_REGS;
+		while (zext_sweep(facts, func, insns))
+			if (++sweep == MAX_SWEEPS)
+				break;
+		if (sweep == MAX_SWEEPS)
+			memset(&facts->zext_in[func->start], 0,
+			       (func->end - func->start) * sizeof(facts->zext_in[0]));
 	}
 }
 
@@ -297,14 +429,15 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	memset(facts, 0, sizeof(*facts));
 	if (!n || !prog->subprog_cnt)
 		return -EINVAL;
-	/* One block: functions, live_in with a row for what follows the last instruction, flags. */
-	facts->mem = calloc(1, funcs_size + (n + 1) * (sizeof(facts->live_in[0]) + 1));
+	/* One block: functions, live_in with a row for what follows the last one, zext_in, flags. */
+	facts->mem = calloc(1, funcs_size + (n + 1) * (2 * sizeof(uint16_t) + 1));
 	if (!facts->mem)
 		return -ENOMEM;
 	facts->func_cnt = prog->subprog_cnt;
 	facts->funcs = facts->mem;
 	facts->live_in = (uint16_t *)((char *)facts->mem + funcs_size);
-	facts->flags = (uint8_t *)(facts->live_in + n + 1);
+	facts->zext_in = facts->live_in + n + 1;
+	facts->flags = (uint8_t *)(facts->zext_in + n + 1);
 
 	err = init_funcs(facts, prog);
 	for (uint32_t f = 0; f < facts->func_cnt && !err; f++) {
@@ -318,6 +451,7 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	if (tail)
 		spread_tail_reach(facts, prog->insns);
 	find_live(facts, prog->insns);
+	find_zext(facts, prog->insns);
 	return 0;
 }
 

@@ -29,6 +29,9 @@ struct bpfu_func_facts {
 	bool tail_reach;              /* it or a function it calls makes tail calls */
 	bool is_callback;             /* its address is taken */
 	bool has_may_goto;
+	bool has_loop;                /* a branch backwards */
+	bool has_div;
+	bool has_atomic;
 };
 
 struct bpfu_facts {
@@ -36,6 +39,7 @@ struct bpfu_facts {
 	uint32_t func_cnt;
 	uint8_t *flags;               /* per instruction, enum bpfu_fact */
 	uint16_t *live_in;            /* per instruction: registers that it or later ones read */
+	uint16_t *zext_in;            /* at branch targets: registers whose upper half is zero */
 	void *mem;
 };
 
@@ -54,6 +58,9 @@ bool bpfu_facts_is_jump(const struct bpf_insn *insn);
 
 /* The function that starts at @idx, -1 if none does. */
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx);
+
+/* Registers whose upper half is zero after @insn, given those before. */
+uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext);
 
 /* Registers that are read after instruction @idx, bit per register. */
 uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_insn *insns,

@@ -232,9 +232,17 @@ static void gen_pointer(struct gen *g)
 		while (r == idx);
 		emit(g, ALU64_I(BPF_AND, idx, 3));
 		emit(g, rnd(g, 2) ? ALU64_I(BPF_LSH, idx, 3) : ALU64_I(BPF_MUL, idx, 8));
-		emit(g, MOV_R(r, s));
+		if (is_free(g, s) && g->kind[s].ptr && rnd(g, 2))
+			r = s; /* in place */
+		else
+			emit(g, MOV_R(r, s));
 		emit(g, ALU64_R(BPF_ADD, r, idx));
 		set_ptr(g, r, k.lo - 24, k.hi);
+		if (rnd(g, 2)) { /* over the index, or the pointer itself */
+			s = rnd(g, 2) ? idx : r;
+			emit(g, LDX(BPF_DW, s, r, (int16_t)(8 * (int)rnd(g, 2))));
+			set_scalar(g, s);
+		}
 	}
 }
 

@@ -58,19 +58,25 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 	const struct bpfu_facts *facts = &j->ctx->facts;
 
 	bpfu_x86_prologue(j, f);
+	j->deferred = 0;
 	for (uint32_t i = j->func->start; i < j->func->end; i++) {
 		int err;
 
+		if (facts->flags[i] & BPFU_FACT_TARGET) {
+			bpfu_x86_flush(j, facts->live_in[i]);
+			j->deferred = 0;
+			j->zext = facts->zext_in[i];
+			x86_flags_lost(j);
+		}
 		bpfu_layout_set_label(j->l, i);
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
-		if (facts->flags[i] & BPFU_FACT_TARGET)
-			j->zext = 0;
 		j->idx = i;
 		j->live_out = bpfu_facts_live_out(facts, j->insns, i);
 		err = lower_insn(j, &j->insns[i]);
 		if (err)
 			return err;
+		j->zext = bpfu_insn_zext(&j->insns[i], j->zext);
 	}
 	bpfu_x86_flush_cold(j);
 	return 0;

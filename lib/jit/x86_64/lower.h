@@ -24,6 +24,15 @@ enum x86_cold_kind {
 	X86_COLD_SMOD,      /* src is 0 or -1: dst unchanged or 0 */
 };
 
+/* A value not yet in its register: base + (index << scale) + disp; see value.c. */
+struct x86_val {
+	uint8_t base;   /* x86 register or X86_NONE */
+	uint8_t index;
+	uint8_t scale;
+	bool zx;        /* only the low half, zero-extended */
+	int32_t disp;
+};
+
 struct x86_cold {
 	uint32_t entry; /* label */
 	uint32_t back;  /* label */
@@ -56,35 +65,62 @@ struct x86_jit {
 	uint32_t idx;
 	uint16_t live_out;         /* registers that are read later */
 	uint16_t zext;             /* registers whose upper half is zero, bit per BPF register */
+	uint16_t deferred;         /* registers whose value is in val[] */
+	struct x86_val val[BPFU_MAX_REG];
+	uint8_t flags_reg;         /* the flags are those of this register against 0, or X86_NONE */
+	bool flags_w;              /* as a 64-bit number */
+	bool flags_logic;          /* and carry and overflow are clear */
 
 	struct x86_cold *cold;
 	uint32_t cold_cnt, cold_cap;
 };
 
-/* ---- operands ---- */
+/* ---- operands; see value.c. Fetch what is read before asking for what is written. ---- */
 
-/* The register that holds r. */
-static inline uint8_t x86_src(struct x86_jit *j, unsigned r)
-{
-	return j->map[r];
-}
+/* A register that holds r, or at least its low half if !@w. Only to be read. */
+uint8_t bpfu_x86_src(struct x86_jit *j, unsigned r, bool w);
+
+/* True if r is known to be the number *@imm; sign-extended to 64 bits if @w. */
+bool bpfu_x86_const(const struct x86_jit *j, unsigned r, bool w, int32_t *imm);
+
+/* Memory at r + off. */
+struct x86_mem bpfu_x86_addr(struct x86_jit *j, unsigned r, int32_t off);
+
+/* Bring r into its own register, and return that. */
+uint8_t bpfu_x86_settle(struct x86_jit *j, unsigned r);
+
+/* x86 register @reg is going to be written: settle what depends on it. */
+void bpfu_x86_clobber(struct x86_jit *j, uint8_t reg);
+
+/* Settle those of @regs (bit per BPF register) that are deferred. */
+void bpfu_x86_flush(struct x86_jit *j, uint16_t regs);
+
+/* r's value as an expression, and making such an expression r's value. */
+struct x86_val bpfu_x86_value(struct x86_jit *j, unsigned r);
+void bpfu_x86_defer(struct x86_jit *j, unsigned r, struct x86_val v);
+
+/* d = (u32)d */
+void bpfu_x86_defer_trunc(struct x86_jit *j, unsigned d);
+
+/* d += imm, d += s, d <<= count [+ d] without emitting anything; false if the form has no room. */
+bool bpfu_x86_defer_add_imm(struct x86_jit *j, unsigned d, bool w, int32_t imm);
+bool bpfu_x86_defer_add(struct x86_jit *j, unsigned d, unsigned s, bool w);
+bool bpfu_x86_defer_scale(struct x86_jit *j, unsigned d, bool w, unsigned count, bool self);
 
 /* The register of r, which is going to be written without having been read. */
 static inline uint8_t x86_dst(struct x86_jit *j, unsigned r)
 {
+	j->deferred &= (uint16_t)~(1u << r);
+	bpfu_x86_clobber(j, j->map[r]);
 	return j->map[r];
 }
 
 /* The register of r, which is going to be read and written. */
 static inline uint8_t x86_dst_rw(struct x86_jit *j, unsigned r)
 {
+	bpfu_x86_settle(j, r);
+	bpfu_x86_clobber(j, j->map[r]);
 	return j->map[r];
-}
-
-/* Memory at r + off. */
-static inline struct x86_mem x86_addr(struct x86_jit *j, unsigned r, int32_t off)
-{
-	return x86_mem_bd(j->map[r], off);
 }
 
 static inline bool x86_is_zext(const struct x86_jit *j, unsigned r)
@@ -92,9 +128,16 @@ static inline bool x86_is_zext(const struct x86_jit *j, unsigned r)
 	return j->zext >> r & 1;
 }
 
-static inline void x86_set_zext(struct x86_jit *j, unsigned r, bool zext)
+static inline void x86_flags_set(struct x86_jit *j, uint8_t reg, bool w, bool logic)
 {
-	j->zext = (uint16_t)((j->zext & ~(1u << r)) | (unsigned)zext << r);
+	j->flags_reg = reg;
+	j->flags_w = w;
+	j->flags_logic = logic;
+}
+
+static inline void x86_flags_lost(struct x86_jit *j)
+{
+	j->flags_reg = X86_NONE;
 }
 
 /* Is BPF register r read after this instruction? */
@@ -122,8 +165,11 @@ static inline void x86_branch(struct x86_jit *j, unsigned cc, uint32_t label)
 			   (uint8_t)x86_branch_long_len(cc), 8);
 }
 
-/* dst = imm, in the shortest way. Clobbers the flags. */
+/* dst = imm, in the shortest way. May clobber the flags. */
 void bpfu_x86_mov_imm(struct x86_jit *j, uint8_t dst, uint64_t imm);
+
+/* dst += imm, imm from -2^31 to 2^31. */
+void bpfu_x86_add_imm(struct x86_jit *j, bool w, uint8_t dst, int64_t imm);
 
 /* Register a piece of cold code; it goes on at ->back. Returns the label of its entry. */
 uint32_t bpfu_x86_cold(struct x86_jit *j, const struct x86_cold *cold);

@@ -22,13 +22,14 @@ static void fetch_loop(struct x86_jit *j, const struct bpf_insn *insn, enum x86_
 		       unsigned size)
 {
 	bool w = size == 8;
-	uint8_t src = x86_src(j, insn->src_reg);
-	struct x86_mem mem = x86_addr(j, insn->dst_reg, insn->off);
+	struct x86_mem mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
+	uint8_t src = x86_dst_rw(j, insn->src_reg);
 	bool r0_operand = src == X86_RAX || mem.base == X86_RAX || mem.index == X86_RAX;
 	bool keep = src != X86_RAX && x86_reg_busy(j, X86_RAX);
 	uint8_t operand = src == X86_RAX ? X86_SCRATCH_AX : src;
 	uint32_t again = bpfu_layout_new_label(j->l);
 
+	bpfu_x86_clobber(j, X86_RAX);
 	if (mem.base == X86_RAX)
 		mem.base = X86_SCRATCH_AX;
 	if (mem.index == X86_RAX)
@@ -57,19 +58,26 @@ static int lower_logic(struct x86_jit *j, const struct bpf_insn *insn, enum x86_
 	if (fetch && x86_live_after(j, insn->src_reg)) {
 		fetch_loop(j, insn, op, size);
 	} else {
-		src = x86_src(j, insn->src_reg);
-		x86_lock_alu_mr(j->cb, op, size, x86_addr(j, insn->dst_reg, insn->off), src);
+		src = bpfu_x86_src(j, insn->src_reg, size == 8);
+		x86_lock_alu_mr(j->cb, op, size, bpfu_x86_addr(j, insn->dst_reg, insn->off), src);
 	}
-	if (fetch)
-		x86_set_zext(j, insn->src_reg, size == 4);
 	return 0;
 }
 
 static int lower_rmw(struct x86_jit *j, const struct bpf_insn *insn, unsigned size)
 {
-	struct x86_mem mem = x86_addr(j, insn->dst_reg, insn->off);
-	uint8_t src = x86_src(j, insn->src_reg);
+	struct x86_mem mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
+	uint8_t src;
 
+	if (insn->imm == BPF_CMPXCHG) {
+		src = bpfu_x86_src(j, insn->src_reg, size == 8);
+		x86_dst_rw(j, BPF_REG_0);
+		x86_lock_cmpxchg(j->cb, size, mem, src);
+		if (size == 4) /* success leaves rax, and its upper half, alone */
+			x86_mov_rr(j->cb, false, X86_RAX, X86_RAX);
+		return 0;
+	}
+	src = x86_dst_rw(j, insn->src_reg);
 	switch (insn->imm) {
 	case BPF_ADD | BPF_FETCH:
 		if (!x86_live_after(j, insn->src_reg))
@@ -80,16 +88,9 @@ static int lower_rmw(struct x86_jit *j, const struct bpf_insn *insn, unsigned si
 	case BPF_XCHG:
 		x86_xchg_mr(j->cb, size, mem, src);
 		break;
-	case BPF_CMPXCHG:
-		x86_lock_cmpxchg(j->cb, size, mem, src);
-		if (size == 4) /* success leaves rax, and its upper half, alone */
-			x86_mov_rr(j->cb, false, X86_RAX, X86_RAX);
-		x86_set_zext(j, BPF_REG_0, size == 4);
-		return 0;
 	default:
 		return -EINVAL;
 	}
-	x86_set_zext(j, insn->src_reg, size == 4);
 	return 0;
 }
 
@@ -101,18 +102,18 @@ int bpfu_x86_lower_atomic(struct x86_jit *j, const struct bpf_insn *insn)
 	uint8_t reg;
 
 	if (insn->imm == BPF_LOAD_ACQ) {
-		mem = x86_addr(j, insn->src_reg, insn->off);
+		mem = bpfu_x86_addr(j, insn->src_reg, insn->off);
 		x86_load(j->cb, size, x86_dst(j, insn->dst_reg), mem);
-		x86_set_zext(j, insn->dst_reg, size < 8);
 		return 0;
 	}
 	if (insn->imm == BPF_STORE_REL) {
-		reg = x86_src(j, insn->src_reg);
-		x86_store(j->cb, size, x86_addr(j, insn->dst_reg, insn->off), reg);
+		reg = bpfu_x86_src(j, insn->src_reg, size == 8);
+		x86_store(j->cb, size, bpfu_x86_addr(j, insn->dst_reg, insn->off), reg);
 		return 0;
 	}
 	if (size < 4)
 		return -EINVAL;
+	x86_flags_lost(j);
 	switch (insn->imm & ~BPF_FETCH) {
 	case BPF_OR:
 		return lower_logic(j, insn, X86_OR, size);

@@ -327,17 +327,15 @@ void bpfu_x86_lower_divmod(struct x86_jit *j, const struct bpf_insn *insn)
 		.mod = BPF_OP(insn->code) == BPF_MOD,
 		.d = insn->dst_reg,
 	};
-	bool zext = x86_is_zext(j, o.d);
-	uint8_t src;
+	uint8_t src = X86_NONE;
 
-	if (BPF_SRC(insn->code) == BPF_X) {
-		src = x86_src(j, insn->src_reg);
-		o.dst = x86_dst_rw(j, o.d);
+	if (BPF_SRC(insn->code) == BPF_X)
+		src = bpfu_x86_src(j, insn->src_reg, o.w);
+	o.dst = x86_dst_rw(j, o.d);
+	bpfu_x86_clobber(j, X86_RAX);
+	bpfu_x86_clobber(j, X86_RDX);
+	if (src != X86_NONE)
 		divmod_reg(j, &o, src);
-	} else {
-		o.dst = x86_dst_rw(j, o.d);
+	else
 		divmod_imm(j, &o, insn->imm);
-	}
-	/* An unsigned quotient or remainder is not above the dividend. */
-	x86_set_zext(j, o.d, !o.w || (!o.sign && zext));
 }

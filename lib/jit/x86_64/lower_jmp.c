@@ -69,35 +69,79 @@ static void test_imm(struct x86_jit *j, bool w, uint8_t dst, int32_t imm)
 		x86_test_ri(j->cb, w, dst, imm);
 }
 
+/* Do the flags already say how @dst compares with 0? Then under which condition does @cc hold? */
+static bool flags_known(const struct x86_jit *j, uint8_t dst, bool w, enum x86_cc *cc)
+{
+	if (j->flags_reg != dst)
+		return false;
+	switch (*cc) {
+	case X86_CC_E:
+	case X86_CC_NE: /* a 32-bit result is zero-extended: zero is zero */
+		return j->flags_w == w || w;
+	case X86_CC_S:
+	case X86_CC_NS:
+		return j->flags_w == w;
+	case X86_CC_G:
+	case X86_CC_LE:
+		return j->flags_w == w && j->flags_logic;
+	default:
+		return false;
+	}
+}
+
+static enum x86_cc compare_zero(struct x86_jit *j, bool w, uint8_t dst, enum x86_cc cc)
+{
+	switch (cc) {
+	case X86_CC_L: /* fuses with test on more processors */
+		cc = X86_CC_S;
+		break;
+	case X86_CC_GE:
+		cc = X86_CC_NS;
+		break;
+	case X86_CC_A:
+		cc = X86_CC_NE;
+		break;
+	case X86_CC_BE:
+		cc = X86_CC_E;
+		break;
+	default:
+		break;
+	}
+	if (!flags_known(j, dst, w, &cc))
+		x86_test_rr(j->cb, w, dst, dst);
+	return cc;
+}
+
 /* Set the flags for the comparison of @insn. Returns the condition under which it branches. */
 static enum x86_cc compare(struct x86_jit *j, const struct bpf_insn *insn, bool w)
 {
 	unsigned op = BPF_OP(insn->code);
 	enum x86_cc cc = (enum x86_cc)cc_of(op);
-	uint8_t dst = x86_src(j, insn->dst_reg), src;
+	bool is_signed = cc == X86_CC_L || cc == X86_CC_LE || cc == X86_CC_G || cc == X86_CC_GE;
+	int32_t imm = insn->imm;
+	uint8_t dst, src;
 
-	if (BPF_SRC(insn->code) == BPF_X) {
-		src = x86_src(j, insn->src_reg);
+	if (BPF_SRC(insn->code) == BPF_X && !bpfu_x86_const(j, insn->src_reg, w, &imm)) {
+		if (w && !is_signed && x86_is_zext(j, insn->dst_reg) && x86_is_zext(j, insn->src_reg))
+			w = false;
+		dst = bpfu_x86_src(j, insn->dst_reg, w);
+		src = bpfu_x86_src(j, insn->src_reg, w);
 		if (op == BPF_JSET)
 			x86_test_rr(j->cb, w, dst, src);
 		else
 			x86_alu_rr(j->cb, X86_CMP, w, dst, src);
 		return cc;
 	}
-	/* Equality with a number that has no upper half, of one that has none either. */
-	if (w && x86_is_zext(j, insn->dst_reg) && insn->imm >= 0 && cc != X86_CC_L &&
-	    cc != X86_CC_LE && cc != X86_CC_G && cc != X86_CC_GE)
+	/* Of numbers without upper half, compare the lower. */
+	if (w && !is_signed && imm >= 0 && x86_is_zext(j, insn->dst_reg))
 		w = false;
+	dst = bpfu_x86_src(j, insn->dst_reg, w);
 	if (op == BPF_JSET) {
-		test_imm(j, w, dst, insn->imm);
-	} else if (!insn->imm) {
-		x86_test_rr(j->cb, w, dst, dst);
-		if (cc == X86_CC_L) /* fuses with test on more processors */
-			cc = X86_CC_S;
-		else if (cc == X86_CC_GE)
-			cc = X86_CC_NS;
+		test_imm(j, w, dst, imm);
+	} else if (!imm) {
+		return compare_zero(j, w, dst, cc);
 	} else {
-		x86_alu_ri(j->cb, X86_CMP, w, dst, insn->imm);
+		x86_alu_ri(j->cb, X86_CMP, w, dst, imm);
 	}
 	return cc;
 }
@@ -107,22 +151,27 @@ static int lower_branch(struct x86_jit *j, const struct bpf_insn *insn)
 	uint32_t target = bpfu_insn_jump_target(j->insns, j->idx);
 	enum x86_cc cc;
 
+	if (BPF_OP(insn->code) != BPF_JA && insn->code != (BPF_JMP | BPF_JCOND) &&
+	    cc_of(BPF_OP(insn->code)) < 0)
+		return -EINVAL;
+	if (target == j->idx + 1 && insn->code != (BPF_JMP | BPF_JCOND))
+		return 0;
+	bpfu_x86_flush(j, j->ctx->facts.live_in[target]);
+	target = final_target(j, target);
 	if (BPF_OP(insn->code) == BPF_JA) {
-		if (target != j->idx + 1)
-			x86_branch(j, X86_JMP, final_target(j, target));
+		x86_branch(j, X86_JMP, target);
+		j->deferred = 0;
 		return 0;
 	}
 	if (insn->code == (BPF_JMP | BPF_JCOND)) { /* may_goto: branch once the limit is used up */
 		x86_alu_mi(j->cb, X86_SUB, 4, x86_mem_bd(X86_RBP, j->may_goto_off), 1);
-		x86_branch(j, X86_CC_S, final_target(j, target));
+		x86_branch(j, X86_CC_S, target);
+		x86_flags_lost(j);
 		return 0;
 	}
-	if (cc_of(BPF_OP(insn->code)) < 0)
-		return -EINVAL;
-	if (target == j->idx + 1)
-		return 0;
 	cc = compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP);
-	x86_branch(j, cc, final_target(j, target));
+	x86_branch(j, cc, target);
+	x86_flags_lost(j);
 	return 0;
 }
 
@@ -162,6 +211,12 @@ static int lower_call(struct x86_jit *j, const struct bpf_insn *insn)
 {
 	int err;
 
+	x86_flags_lost(j);
+	for (unsigned r = BPF_REG_1; r <= BPF_REG_5; r++)
+		bpfu_x86_settle(j, r);
+	j->deferred &= (uint16_t)~(1u << BPF_REG_0);
+	for (unsigned r = BPF_REG_0; r <= BPF_REG_5; r++)
+		bpfu_x86_clobber(j, x86_regmap[r]);
 	switch (insn->src_reg) {
 	case 0:
 		err = call_helper(j, insn->imm);
@@ -172,8 +227,6 @@ static int lower_call(struct x86_jit *j, const struct bpf_insn *insn)
 	default:
 		err = -EINVAL;
 	}
-	for (unsigned r = BPF_REG_0; r <= BPF_REG_5; r++)
-		x86_set_zext(j, r, false);
 	return err;
 }
 
@@ -191,10 +244,10 @@ static int lower_call(struct x86_jit *j, const struct bpf_insn *insn)
 static void lower_tail_call(struct x86_jit *j)
 {
 	uint32_t out = bpfu_layout_new_label(j->l);
-	uint8_t ctx = x86_src(j, BPF_REG_1), map = x86_src(j, BPF_REG_2),
-		index = x86_src(j, BPF_REG_3);
+	uint8_t map = bpfu_x86_settle(j, BPF_REG_2), index = bpfu_x86_settle(j, BPF_REG_3);
 
-	(void)ctx; /* where the next program expects it */
+	bpfu_x86_settle(j, BPF_REG_1); /* where the next program expects it */
+	x86_flags_lost(j);
 	x86_alu_rm(j->cb, X86_CMP, 4, index,
 		   x86_mem_bd(map, offsetof(struct bpfu_map, max_entries)));
 	x86_branch(j, X86_CC_AE, out);
@@ -222,7 +275,8 @@ static void lower_exit(struct x86_jit *j)
 {
 	uint32_t before = j->cb->len;
 
-	x86_src(j, BPF_REG_0);
+	bpfu_x86_settle(j, BPF_REG_0);
+	j->deferred = 0;
 	if (j->exit_done) {
 		x86_branch(j, X86_JMP, j->exit_label);
 		return;

@@ -41,7 +41,7 @@ static int lower_ldx(struct x86_jit *j, const struct bpf_insn *insn)
 
 	if ((!sign && !probe && mode != BPF_MEM) || (sign && size == 8))
 		return -EINVAL;
-	mem = x86_addr(j, insn->src_reg, insn->off);
+	mem = bpfu_x86_addr(j, insn->src_reg, insn->off);
 	dst = x86_dst(j, insn->dst_reg);
 	pos = bpfu_layout_here(j->l);
 	if (sign)
@@ -50,35 +50,51 @@ static int lower_ldx(struct x86_jit *j, const struct bpf_insn *insn)
 		x86_load(j->cb, size, dst, mem);
 	if (probe)
 		may_fault(j, pos, dst);
-	x86_set_zext(j, insn->dst_reg, !sign && size < 8);
 	return 0;
 }
 
 static int lower_ld_imm64(struct x86_jit *j, const struct bpf_insn *insn)
 {
 	uint64_t imm = bpfu_insn_imm64(insn);
-	uint8_t dst = x86_dst(j, insn->dst_reg);
+	struct x86_val v = { X86_NONE, X86_NONE, 0, false, (int32_t)(uint32_t)imm };
 	int f;
 
 	if (insn->src_reg != BPF_PSEUDO_FUNC) {
-		bpfu_x86_mov_imm(j, dst, imm);
-		x86_set_zext(j, insn->dst_reg, imm == (uint32_t)imm);
+		v.zx = imm == (uint32_t)imm;
+		if (v.zx || x86_is_imm32((int64_t)imm))
+			bpfu_x86_defer(j, insn->dst_reg, v);
+		else
+			bpfu_x86_mov_imm(j, x86_dst(j, insn->dst_reg), imm);
 		return 0;
 	}
 	f = bpfu_facts_func_at(&j->ctx->facts, j->idx + 1 + (uint32_t)insn->imm);
 	if (f < 0)
 		return -EINVAL;
-	x86_lea(j->cb, true, dst, x86_mem_bd(X86_RIP, 0)); /* lea dst, [rip + native] */
+	/* lea dst, [rip + native] */
+	x86_lea(j->cb, true, x86_dst(j, insn->dst_reg), x86_mem_bd(X86_RIP, 0));
 	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_LABEL,
 			  bpfu_jit_native_label(j->ctx, (uint32_t)f));
-	x86_set_zext(j, insn->dst_reg, false);
 	return 0;
+}
+
+static void store(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	unsigned size = access_size(insn);
+	struct x86_mem mem;
+	int32_t imm;
+	uint8_t src;
+
+	if (bpfu_x86_const(j, insn->src_reg, size == 8, &imm)) {
+		x86_store_i(j->cb, size, bpfu_x86_addr(j, insn->dst_reg, insn->off), imm);
+		return;
+	}
+	src = bpfu_x86_src(j, insn->src_reg, size == 8);
+	mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
+	x86_store(j->cb, size, mem, src);
 }
 
 int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	uint8_t src;
-
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_LD:
 		return bpfu_insn_is_ld_imm64(insn) ? lower_ld_imm64(j, insn) : -EINVAL;
@@ -87,7 +103,7 @@ int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn)
 	case BPF_ST:
 		if (BPF_MODE(insn->code) != BPF_MEM)
 			return -EINVAL;
-		x86_store_i(j->cb, access_size(insn), x86_addr(j, insn->dst_reg, insn->off),
+		x86_store_i(j->cb, access_size(insn), bpfu_x86_addr(j, insn->dst_reg, insn->off),
 			    insn->imm);
 		return 0;
 	case BPF_STX:
@@ -95,8 +111,7 @@ int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn)
 			return bpfu_x86_lower_atomic(j, insn);
 		if (BPF_MODE(insn->code) != BPF_MEM)
 			return -EINVAL;
-		src = x86_src(j, insn->src_reg);
-		x86_store(j->cb, access_size(insn), x86_addr(j, insn->dst_reg, insn->off), src);
+		store(j, insn);
 		return 0;
 	default:
 		return -EINVAL;
