@@ -8,8 +8,9 @@
  *          <--- read/write ------->< none > <--- read/write ---><- none ->
  *
  * The whole range is reserved without access and without backing; pages below .top become accessible
- * in steps, in all units at once, so a small user costs a few pages. A reservation that the address
- * space limit or an emulator refuses is tried again at half the size.
+ * in steps, in all units at once, so a small user costs a few pages. The range is as large as can be
+ * had for nothing: address space limits are kept clear of, and emulators, which keep a record of every
+ * page, are recognised by the time that a reservation takes.
  *
  * Pages are handed out in runs. A free run gives its memory back to the system at once and is
  * therefore zero when it is used again; what it needs to be found (next run, length) lies in its
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "percpu/cpu_table.h"
 #include "percpu/lock.h"
@@ -38,9 +40,11 @@
 #define PAGE        4096u
 #define SPAN_PAGES  4u
 #define COMMIT_STEP (64u * 1024)
-#define STRIDE_MAX  (1ull << 30)
+#define STRIDE_MAX  (1ull << 32)
+#define STRIDE_TRY  (1ull << 25) /* where the search for the largest begins */
 #define STRIDE_MIN  (1ull << 16)
-#define TOTAL_MAX   (1ull << 36)
+#define TOTAL_MAX   (1ull << 38)
+#define SLOW_NS     1000000u
 
 /* clang-format off */
 static const uint16_t class_size[] = {
@@ -107,23 +111,54 @@ static bool commit(size_t upto)
 	return true;
 }
 
-void bpfu_percpu_init(uint32_t cpus)
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t total_max(void)
 {
 	struct rlimit limit;
-	uint64_t stride, total_max = TOTAL_MAX;
-	uint32_t cpu;
 
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		total_max = BPFU_MIN(total_max, limit.rlim_cur / 4);
-	for (stride = STRIDE_MAX; stride >= STRIDE_MIN; stride /= 2) {
-		if (stride * cpus > total_max && stride > STRIDE_MIN)
-			continue;
-		region.base = reserve(stride * cpus);
-		if (region.base)
-			break;
+		return BPFU_MIN(TOTAL_MAX, limit.rlim_cur / 4);
+	return TOTAL_MAX;
+}
+
+/* Fills base and stride; base is NULL if not even the smallest range can be had. */
+static void reserve_largest(uint32_t cpus)
+{
+	uint64_t limit = total_max(), stride, start;
+	char *base = NULL;
+
+	for (stride = STRIDE_TRY; stride > STRIDE_MIN && stride * cpus > limit; stride /= 2)
+		;
+	for (; stride >= STRIDE_MIN && !base; stride /= 2)
+		base = reserve(stride * cpus);
+	region.base = base;
+	region.stride = base ? stride * 2 : 0;
+	while (base && region.stride < STRIDE_MAX && region.stride * 2 * cpus <= limit) {
+		start = cpu_time_ns();
+		base = reserve(region.stride * 2 * cpus);
+		if (!base)
+			return;
+		munmap(region.base, region.stride * cpus);
+		region.base = base;
+		region.stride *= 2;
+		if (cpu_time_ns() - start > SLOW_NS)
+			return;
 	}
+}
+
+void bpfu_percpu_init(uint32_t cpus)
+{
+	uint32_t cpu;
+
 	region.cpus = cpus;
-	region.stride = stride;
+	reserve_largest(cpus);
 	if (!region.base || !commit(PAGE)) {
 		bpfu_warn("per-CPU memory: cannot reserve address space for %u CPUs", cpus);
 		region.base = NULL;
@@ -132,7 +167,7 @@ void bpfu_percpu_init(uint32_t cpus)
 	}
 	region.top = PAGE;
 	for (cpu = 0; cpu < cpus; cpu++)
-		memcpy(region.base + stride * cpu, &cpu, sizeof(cpu));
+		memcpy(region.base + region.stride * cpu, &cpu, sizeof(cpu));
 }
 
 /* ---- runs of pages ---- */
