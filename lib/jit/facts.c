@@ -107,6 +107,14 @@ static inline void use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t 
 		special_use_def(insn, (uint8_t)row, use, def);
 }
 
+uint16_t bpfu_insn_def(const struct bpf_insn *insn)
+{
+	uint16_t use, def;
+
+	use_def(insn, &use, &def);
+	return def;
+}
+
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx)
 {
 	uint32_t lo = 0, hi = facts->func_cnt;

@@ -62,6 +62,9 @@ int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx);
 /* Registers whose upper half is zero after @insn, given those before. */
 uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext);
 
+/* Registers that @insn writes, bit per register; calls write r0 to r5. */
+uint16_t bpfu_insn_def(const struct bpf_insn *insn);
+
 /* Registers that are read after instruction @idx, bit per register. */
 uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_insn *insns,
 			     uint32_t idx);

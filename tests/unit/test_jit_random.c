@@ -135,10 +135,19 @@ static void gen_alu(struct gen *g)
 
 static void gen_unary(struct gen *g)
 {
+	static const uint64_t big[] = { 0x7fee00000000, 0x7fee00000008, 0x7fee10000000,
+					0xdeadbeefcafe, 1ull << 63, 0x100000001b3 };
 	unsigned d = scalar(g, true);
 	int32_t width = 16 << rnd(g, 3);
+	uint64_t imm;
 
-	switch (rnd(g, 5)) {
+	switch (rnd(g, 7)) {
+	case 5:
+	case 6:
+		imm = rnd(g, 4) ? big[rnd(g, BPFU_ARRAY_SIZE(big))] : rng_next(&g->rng);
+		emit(g, LD64_LO(d, 0, imm));
+		emit(g, LD64_HI(imm));
+		break;
 	case 0:
 		emit(g, BPFU_INSN(BPF_ALU64 | BPF_NEG, d, 0, 0, 0));
 		break;

@@ -88,6 +88,7 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 	j->func = &j->ctx->facts.funcs[f];
 	j->exit_done = false;
 	assign_regs(j);
+	bpfu_x86_plan_pins(j);
 	plan_frame(j);
 
 	bpfu_layout_func(j->l);
@@ -109,6 +110,7 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 		x86_push(j->cb, j->save[i]);
 	if (j->func->has_may_goto)
 		x86_store_i(j->cb, 4, x86_mem_bd(X86_RBP, j->may_goto_off), MAY_GOTO_LIMIT);
+	bpfu_x86_load_pins(j);
 }
 
 /* Undo the prologue, all but the return. */

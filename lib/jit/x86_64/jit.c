@@ -71,8 +71,14 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 		bpfu_layout_set_label(j->l, i);
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
+		if (j->skip) { /* part of a group that has been lowered */
+			j->skip--;
+			j->zext = bpfu_insn_zext(&j->insns[i], j->zext);
+			continue;
+		}
 		j->idx = i;
-		j->live_out = bpfu_facts_live_out(facts, j->insns, i);
+		j->wanted = bpfu_facts_live_out(facts, j->insns, i);
+		j->live = j->wanted & (uint16_t)~bpfu_insn_def(&j->insns[i]);
 		err = lower_insn(j, &j->insns[i]);
 		if (err)
 			return err;

@@ -33,6 +33,13 @@ struct x86_val {
 	int32_t disp;
 };
 
+/* A constant that a register holds throughout the function. */
+#define X86_PINS 4
+struct x86_pin {
+	uint64_t value;
+	uint8_t reg;
+};
+
 struct x86_cold {
 	uint32_t entry; /* label */
 	uint32_t back;  /* label */
@@ -52,8 +59,10 @@ struct x86_jit {
 	const struct bpfu_func_facts *func;
 	uint8_t map[BPFU_MAX_REG]; /* BPF register to x86 register */
 	int8_t bpf_of[16];         /* and back, -1 if none */
-	uint8_t save[4];           /* registers to restore, in order of pushing */
+	uint8_t save[8];           /* registers to restore, in order of pushing */
 	uint8_t save_cnt;
+	struct x86_pin pins[X86_PINS];
+	unsigned pin_cnt;
 	bool frame;                /* rbp is set up */
 	uint32_t locals;           /* bytes below rbp before the pushed registers */
 	int32_t counter_off;       /* tail_reach: where the pointer to the counter is kept */
@@ -63,7 +72,9 @@ struct x86_jit {
 
 	/* The instruction, and what is known before it. */
 	uint32_t idx;
-	uint16_t live_out;         /* registers that are read later */
+	uint32_t skip;             /* instructions after it that it takes care of as well */
+	uint16_t wanted;           /* registers that are read later */
+	uint16_t live;             /* those of them that this instruction does not write */
 	uint16_t zext;             /* registers whose upper half is zero, bit per BPF register */
 	uint16_t deferred;         /* registers whose value is in val[] */
 	struct x86_val val[BPFU_MAX_REG];
@@ -140,16 +151,22 @@ static inline void x86_flags_lost(struct x86_jit *j)
 	j->flags_reg = X86_NONE;
 }
 
-/* Is BPF register r read after this instruction? */
-static inline bool x86_live_after(const struct x86_jit *j, unsigned r)
+/* Is what r holds now read after this instruction? */
+static inline bool x86_is_live(const struct x86_jit *j, unsigned r)
 {
-	return j->live_out >> r & 1;
+	return j->live >> r & 1;
+}
+
+/* Is what this instruction puts into r read later? */
+static inline bool x86_is_wanted(const struct x86_jit *j, unsigned r)
+{
+	return j->wanted >> r & 1;
 }
 
 /* Does x86 register @reg hold something that is read after this instruction? */
 static inline bool x86_reg_busy(const struct x86_jit *j, uint8_t reg)
 {
-	return j->bpf_of[reg] >= 0 && x86_live_after(j, (unsigned)j->bpf_of[reg]);
+	return j->bpf_of[reg] >= 0 && x86_is_live(j, (unsigned)j->bpf_of[reg]);
 }
 
 static inline bool x86_has(const struct x86_jit *j, enum x86_cpu feature)
@@ -174,6 +191,11 @@ void bpfu_x86_add_imm(struct x86_jit *j, bool w, uint8_t dst, int64_t imm);
 /* Register a piece of cold code; it goes on at ->back. Returns the label of its entry. */
 uint32_t bpfu_x86_cold(struct x86_jit *j, const struct x86_cold *cold);
 void bpfu_x86_flush_cold(struct x86_jit *j);
+
+/* Constants kept in registers; see pins.c. plan after the registers have been assigned. */
+void bpfu_x86_plan_pins(struct x86_jit *j);
+void bpfu_x86_load_pins(struct x86_jit *j);
+bool bpfu_x86_pinned(const struct x86_jit *j, uint64_t imm, struct x86_val *v);
 
 void bpfu_x86_prologue(struct x86_jit *j, uint32_t f);
 void bpfu_x86_epilogue(struct x86_jit *j);

@@ -22,13 +22,14 @@ static void fetch_loop(struct x86_jit *j, const struct bpf_insn *insn, enum x86_
 		       unsigned size)
 {
 	bool w = size == 8;
+	uint8_t src = bpfu_x86_settle(j, insn->src_reg);
 	struct x86_mem mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
-	uint8_t src = x86_dst_rw(j, insn->src_reg);
 	bool r0_operand = src == X86_RAX || mem.base == X86_RAX || mem.index == X86_RAX;
 	bool keep = src != X86_RAX && x86_reg_busy(j, X86_RAX);
 	uint8_t operand = src == X86_RAX ? X86_SCRATCH_AX : src;
 	uint32_t again = bpfu_layout_new_label(j->l);
 
+	bpfu_x86_clobber(j, src);
 	bpfu_x86_clobber(j, X86_RAX);
 	if (mem.base == X86_RAX)
 		mem.base = X86_SCRATCH_AX;
@@ -55,7 +56,7 @@ static int lower_logic(struct x86_jit *j, const struct bpf_insn *insn, enum x86_
 	bool fetch = insn->imm & BPF_FETCH;
 	uint8_t src;
 
-	if (fetch && x86_live_after(j, insn->src_reg)) {
+	if (fetch && x86_is_wanted(j, insn->src_reg)) {
 		fetch_loop(j, insn, op, size);
 	} else {
 		src = bpfu_x86_src(j, insn->src_reg, size == 8);
@@ -66,21 +67,23 @@ static int lower_logic(struct x86_jit *j, const struct bpf_insn *insn, enum x86_
 
 static int lower_rmw(struct x86_jit *j, const struct bpf_insn *insn, unsigned size)
 {
-	struct x86_mem mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
-	uint8_t src;
+	uint8_t src = bpfu_x86_settle(j, insn->src_reg);
+	struct x86_mem mem;
 
 	if (insn->imm == BPF_CMPXCHG) {
-		src = bpfu_x86_src(j, insn->src_reg, size == 8);
-		x86_dst_rw(j, BPF_REG_0);
+		bpfu_x86_settle(j, BPF_REG_0);
+		mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
+		bpfu_x86_clobber(j, X86_RAX);
 		x86_lock_cmpxchg(j->cb, size, mem, src);
 		if (size == 4) /* success leaves rax, and its upper half, alone */
 			x86_mov_rr(j->cb, false, X86_RAX, X86_RAX);
 		return 0;
 	}
-	src = x86_dst_rw(j, insn->src_reg);
+	mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
+	bpfu_x86_clobber(j, src);
 	switch (insn->imm) {
 	case BPF_ADD | BPF_FETCH:
-		if (!x86_live_after(j, insn->src_reg))
+		if (!x86_is_wanted(j, insn->src_reg))
 			x86_lock_alu_mr(j->cb, X86_ADD, size, mem, src);
 		else
 			x86_lock_xadd(j->cb, size, mem, src);

@@ -146,9 +146,26 @@ static enum x86_cc compare(struct x86_jit *j, const struct bpf_insn *insn, bool 
 	return cc;
 }
 
+/*
+ * clang's loops end in "if (done) goto over; goto top; over:", as BPF's first versions had few
+ * conditions. If the branch at idx is one of these, *@far is where the jump behind it goes.
+ */
+static bool over_a_jump(const struct x86_jit *j, uint32_t target, uint32_t *far)
+{
+	uint32_t next = j->idx + 1;
+
+	if (target != j->idx + 2 || j->ctx->facts.flags[next] & BPFU_FACT_TARGET)
+		return false;
+	if (j->insns[next].code != (BPF_JMP | BPF_JA) &&
+	    j->insns[next].code != (BPF_JMP32 | BPF_JA))
+		return false;
+	*far = bpfu_insn_jump_target(j->insns, next);
+	return true;
+}
+
 static int lower_branch(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	uint32_t target = bpfu_insn_jump_target(j->insns, j->idx);
+	uint32_t target = bpfu_insn_jump_target(j->insns, j->idx), far;
 	enum x86_cc cc;
 
 	if (BPF_OP(insn->code) != BPF_JA && insn->code != (BPF_JMP | BPF_JCOND) &&
@@ -169,8 +186,15 @@ static int lower_branch(struct x86_jit *j, const struct bpf_insn *insn)
 		x86_flags_lost(j);
 		return 0;
 	}
-	cc = compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP);
-	x86_branch(j, cc, target);
+	if (over_a_jump(j, bpfu_insn_jump_target(j->insns, j->idx), &far)) {
+		bpfu_x86_flush(j, j->ctx->facts.live_in[far]);
+		cc = x86_cc_not(compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP));
+		x86_branch(j, cc, final_target(j, far));
+		j->skip = 1;
+	} else {
+		cc = compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP);
+		x86_branch(j, cc, target);
+	}
 	x86_flags_lost(j);
 	return 0;
 }

@@ -61,7 +61,7 @@ static int lower_ld_imm64(struct x86_jit *j, const struct bpf_insn *insn)
 
 	if (insn->src_reg != BPF_PSEUDO_FUNC) {
 		v.zx = imm == (uint32_t)imm;
-		if (v.zx || x86_is_imm32((int64_t)imm))
+		if (v.zx || x86_is_imm32((int64_t)imm) || bpfu_x86_pinned(j, imm, &v))
 			bpfu_x86_defer(j, insn->dst_reg, v);
 		else
 			bpfu_x86_mov_imm(j, x86_dst(j, insn->dst_reg), imm);

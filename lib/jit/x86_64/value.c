@@ -63,7 +63,7 @@ static struct x86_val own_value(const struct x86_jit *j, unsigned r)
  */
 struct x86_val bpfu_x86_value(struct x86_jit *j, unsigned r)
 {
-	if (j->deferred >> r & 1 && mentions(&j->val[r], j->map[r]) && x86_live_after(j, r))
+	if (j->deferred >> r & 1 && mentions(&j->val[r], j->map[r]) && x86_is_live(j, r))
 		bpfu_x86_settle(j, r);
 	return own_value(j, r);
 }
@@ -111,7 +111,7 @@ void bpfu_x86_clobber(struct x86_jit *j, uint8_t reg)
 		if (!(set & 1) || !(j->deferred >> r & 1) || j->map[r] == reg ||
 		    !mentions(&j->val[r], reg))
 			continue;
-		if (x86_live_after(j, r))
+		if (x86_is_live(j, r))
 			bpfu_x86_settle(j, r);
 		else
 			j->deferred &= (uint16_t)~(1u << r);
@@ -130,7 +130,7 @@ void bpfu_x86_defer(struct x86_jit *j, unsigned r, struct x86_val v)
 	uint16_t bit = (uint16_t)(1u << r);
 
 	j->deferred &= (uint16_t)~bit;
-	if (!x86_live_after(j, r)) /* nobody wants it */
+	if (!x86_is_wanted(j, r))
 		return;
 	normalise(&v);
 	if (is_copy(&v) && v.base == j->map[r] && !v.zx)
