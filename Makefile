@@ -9,7 +9,7 @@ all: $(BUILD)/build.ninja
 
 # Looks for what is missing; root installs it, everybody else is told the command.
 deps:
-	@scripts/deps build
+	@scripts/deps build $(BUILD)
 
 $(BUILD)/build.ninja: | deps
 	meson setup $(BUILD) $(MESON_ARGS)
@@ -18,7 +18,7 @@ run: all
 	$(BUILD)/bench/bpflab run $(ARGS)
 
 check:
-	@scripts/deps check
+	@scripts/deps check $(BUILD)
 	@$(MAKE) --no-print-directory all
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs
 
