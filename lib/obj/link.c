@@ -19,6 +19,7 @@ static void link_release(struct bpfu_obj *obj)
 	link->ops->unlink(link);
 	/* Whoever fires the attach point may still be looking at the link. */
 	bpfu_call_rcu(&link->rcu, link_free);
+	bpfu_rcu_poll();
 }
 
 void bpfu_link_init(struct bpfu_link *link, enum bpf_link_type type,

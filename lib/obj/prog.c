@@ -40,6 +40,7 @@ static void prog_release(struct bpfu_obj *obj)
 {
 	/* A tail call or a tracepoint may be about to enter it. */
 	bpfu_call_rcu(&bpfu_prog_of(obj)->rcu, prog_free);
+	bpfu_rcu_poll();
 }
 
 struct bpfu_prog *bpfu_prog_new(void)

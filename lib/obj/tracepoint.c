@@ -28,6 +28,7 @@ struct tp_link {
 	_Atomic(struct tp_link *) next;
 };
 
+__thread uint64_t bpfu_attach_cookie;
 _Atomic uint32_t bpfu_tracepoint_users[BPFU_TP_CNT];
 static _Atomic(struct tp_link *) links[BPFU_TP_CNT];
 static pthread_mutex_t links_lock = PTHREAD_MUTEX_INITIALIZER; /* serialises changes of links[] */
@@ -39,10 +40,15 @@ static struct tp_link *tp_link_of(const struct bpfu_link *link)
 
 void bpfu_tracepoint_run(enum bpfu_tracepoint_id id, const uint64_t *args)
 {
+	uint64_t outer = bpfu_attach_cookie;
+
 	bpfu_cpu_enter();
-	for (struct tp_link *tp = atomic_load(&links[id]); tp; tp = atomic_load(&tp->next))
+	for (struct tp_link *tp = atomic_load(&links[id]); tp; tp = atomic_load(&tp->next)) {
+		bpfu_attach_cookie = tp->cookie;
 		bpfu_prog_run(tp->link.prog, (void *)args);
+	}
 	bpfu_cpu_exit();
+	bpfu_attach_cookie = outer;
 }
 
 static void tp_unlink(struct bpfu_link *link)

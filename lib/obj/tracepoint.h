@@ -20,6 +20,9 @@ enum bpfu_tracepoint_id {
 /* Number of programs attached to each; fire() looks at nothing else while it is 0. */
 extern _Atomic uint32_t bpfu_tracepoint_users[BPFU_TP_CNT];
 
+/* Cookie of the attachment that the calling thread's program runs for, 0: none. */
+extern __thread uint64_t bpfu_attach_cookie;
+
 void bpfu_tracepoint_run(enum bpfu_tracepoint_id id, const uint64_t *args);
 
 /* Run the attached programs with the context @args (as many as the tracepoint has). */

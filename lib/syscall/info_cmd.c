@@ -80,21 +80,22 @@ static int hash_out(struct bpfu_map *map, const struct map_info *info)
 	return bpfu_copy_to_user(info->hash, digest, sizeof(digest));
 }
 
+/* What does not apply keeps the caller's value, as in the kernel. */
 static int info_map(struct bpfu_map *map, struct bpfu_info_io *io)
 {
-	struct map_info info, given;
+	struct map_info info;
 	int err;
 
-	err = bpfu_info_in(io, &given, sizeof(given));
+	err = bpfu_info_in(io, &info, sizeof(info));
 	if (err)
 		return err;
-	memset(&info, 0, sizeof(info));
 	info.type = map->type;
 	info.id = map->obj.id;
 	info.key_size = map->key_size;
 	info.value_size = map->value_size;
 	info.max_entries = map->max_entries;
-	info.map_flags = map->map_flags;
+	/* Rights belong to descriptors. */
+	info.map_flags = map->map_flags & ~(BPF_F_RDONLY | BPF_F_WRONLY);
 	info.map_extra = map->map_extra;
 	memcpy(info.name, map->name, sizeof(info.name));
 	if (map->btf) {
@@ -103,12 +104,8 @@ static int info_map(struct bpfu_map *map, struct bpfu_info_io *io)
 		info.btf_value_type_id = map->btf_value_type_id;
 	}
 	info.btf_vmlinux_value_type_id = map->btf_vmlinux_value_type_id;
-	err = hash_out(map, &given);
-	if (err)
-		return err;
-	info.hash = given.hash;
-	info.hash_size = given.hash_size;
-	return bpfu_info_out(io, &info);
+	err = hash_out(map, &info);
+	return err ? err : bpfu_info_out(io, &info);
 }
 
 /* ---- BTF ---- */
@@ -173,7 +170,7 @@ int bpfu_cmd_info(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		return -EINVAL;
 	obj = bpfu_fd_get(attr->a.info.bpf_fd);
 	if (!obj)
-		return fcntl(attr->a.info.bpf_fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
+		return fcntl(attr->a.info.bpf_fd, F_GETFD) < 0 ? -EBADFD : -EINVAL;
 	switch (obj->kind) {
 	case BPFU_OBJ_MAP:
 		err = info_map(bpfu_map_of(obj), &io);

@@ -65,6 +65,9 @@ static int check_load(union bpfu_attr *attr)
 		return bpfu_attr_token(attr->prog_load.prog_token_fd);
 	if (!attr->a.insn_cnt || attr->a.insn_cnt > BPFU_MAX_INSNS)
 		return -E2BIG;
+	/* Older callers know of one attach type and leave the field 0, which is another's number. */
+	if (attr->a.prog_type == BPF_PROG_TYPE_CGROUP_SOCK && !attr->a.expected_attach_type)
+		attr->a.expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE;
 	err = check_attach_target(&attr->a);
 	if (err)
 		return err;

@@ -32,6 +32,7 @@ static const struct {
 	{ BPF_PROG_TYPE_XDP },		  { BPF_PROG_TYPE_RAW_TRACEPOINT },
 	{ BPF_PROG_TYPE_KPROBE },	  { BPF_PROG_TYPE_TRACEPOINT },
 	{ BPF_PROG_TYPE_SYSCALL, 0, BPF_F_SLEEPABLE },
+	{ BPF_PROG_TYPE_CGROUP_SOCK, BPF_CGROUP_INET_SOCK_CREATE },
 };
 
 /* Rows where the kernel means another helper of the same number, with a BTF argument. */
