@@ -123,14 +123,56 @@ static int check_lines(struct bpfu_env *env)
 	return 0;
 }
 
+static bool is_int(const struct btf_type *t)
+{
+	uint32_t kind = BTF_INFO_KIND(t->info);
+
+	return kind == BTF_KIND_INT || kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64;
+}
+
+static bool returns_int(const struct bpfu_prog *prog, const struct bpfu_subprog *sub)
+{
+	const struct btf_type *func = func_of(prog, sub->func_type_id);
+	const struct btf_type *proto = func ? bpfu_btf_type(prog->btf, func->type) : NULL;
+	const struct btf_type *ret;
+
+	if (!proto || BTF_INFO_KIND(proto->info) != BTF_KIND_FUNC_PROTO || !proto->type)
+		return false;
+	ret = bpfu_btf_skip_modifiers(prog->btf, proto->type, NULL);
+	return ret && is_int(ret);
+}
+
+/* What a tail call leads to returns an int on the function's behalf. */
+static int check_tail_callers(struct bpfu_env *env)
+{
+	const struct bpfu_prog *prog = env->prog;
+
+	for (uint32_t i = 1; i < prog->subprog_cnt; i++) {
+		if (!prog->subprogs[i].has_tail_call)
+			continue;
+		if (!prog->func_info_cnt) {
+			bpfu_vrf_log(env, "tail_call is not allowed in subprogs without BTF\n");
+			return -EINVAL;
+		}
+		if (!returns_int(prog, &prog->subprogs[i])) {
+			bpfu_vrf_log(env, "tail_call is only allowed in functions that return 'int'.\n");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int bpfu_vrf_check_btf(struct bpfu_env *env)
 {
-	int err;
+	int err = 0;
 
-	if (!env->prog->btf)
-		return 0;
-	err = check_funcs(env);
-	return err ? err : check_lines(env);
+	if (env->prog->btf)
+		err = check_funcs(env);
+	if (!err)
+		err = check_tail_callers(env);
+	if (!err && env->prog->btf)
+		err = check_lines(env);
+	return err;
 }
 
 /* ---- global functions ---- */
@@ -153,13 +195,6 @@ static const char *ctx_name(enum bpf_prog_type type)
 	default:
 		return NULL;
 	}
-}
-
-static bool is_int(const struct btf_type *t)
-{
-	uint32_t kind = BTF_INFO_KIND(t->info);
-
-	return kind == BTF_KIND_INT || kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64;
 }
 
 static bool has_name(const struct bpfu_btf *btf, const struct btf_type *t, const char *name)

@@ -302,11 +302,11 @@ static int run(struct bpfu_env *env, uint32_t subprog)
 		env->insn_idx = env->prog->subprogs[subprog].start;
 		env->prev_idx = env->insn_idx;
 		env->print_whole_state = false;
-		env->prev_log_pos = 0;
 		env->scratched_regs = UINT32_MAX;
 		env->scratched_slots = UINT64_MAX;
 		err = explore(env);
 	}
+	bpfu_vrf_log_close(env);
 	/* Level 1 keeps the log of a failure only. */
 	if (!err && !(env->log->level & BPFU_LOG_LEVEL2))
 		bpfu_log_reset(env->log, log_pos);

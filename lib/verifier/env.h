@@ -95,20 +95,22 @@ struct bpfu_env {
 	/* Log (log.c). */
 	uint32_t scratched_regs;
 	uint64_t scratched_slots;
-	uint64_t prev_log_pos;
-	uint64_t prev_line_len;
+	uint32_t open_line;       /* length of the instruction's line if it has no newline yet */
 	const struct bpf_line_info *prev_line;
 	bool print_whole_state;
 };
 
 /* ---- log.c ---- */
-#define bpfu_vrf_log(env, ...) bpfu_log_printf((env)->log, __VA_ARGS__)
+void bpfu_vrf_log(struct bpfu_env *env, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static inline bool bpfu_vrf_logs(const struct bpfu_env *env)
 {
 	return bpfu_log_wants(env->log) && env->log->level & BPFU_LOG_LEVEL;
 }
 
+/* End the line of an instruction if it is still open. */
+void bpfu_vrf_log_close(struct bpfu_env *env);
 void bpfu_vrf_log_source(struct bpfu_env *env, uint32_t insn_idx, const char *prefix);
 void bpfu_vrf_log_insn(struct bpfu_env *env, uint32_t insn_idx);
 /* State of frame @depth; @all false: only what changed since the last time. */

@@ -128,16 +128,17 @@ struct arg_rule {
 
 #define T(t) (1u << BPFU_REG_##t)
 #define MEM_TYPES (T(STACK) | T(PACKET) | T(PACKET_META) | T(MAP_KEY) | T(MAP_VALUE) | T(MEM))
-#define MEM_NAMES "fp, pkt, pkt_meta, map_key, map_value, mem"
+#define MEM_NAMES \
+	"fp, pkt, pkt_meta, map_key, map_value, mem, ringbuf_mem, buf, trusted_ptr_"
 
 static const struct arg_rule arg_rules[] = {
 	[BPFU_ARG_CONST_MAP_PTR] = { T(MAP_PTR), "map_ptr" },
 	[BPFU_ARG_PTR_TO_MAP_KEY] = { MEM_TYPES, MEM_NAMES },
 	[BPFU_ARG_PTR_TO_MAP_VALUE] = { MEM_TYPES, MEM_NAMES },
 	[BPFU_ARG_PTR_TO_UNINIT_MAP_VALUE] = { MEM_TYPES, MEM_NAMES },
-	[BPFU_ARG_PTR_TO_MEM] = { MEM_TYPES | T(CTX), MEM_NAMES },
-	[BPFU_ARG_PTR_TO_UNINIT_MEM] = { MEM_TYPES | T(CTX), MEM_NAMES },
-	[BPFU_ARG_PTR_TO_MEM_WRITE] = { MEM_TYPES | T(CTX), MEM_NAMES },
+	[BPFU_ARG_PTR_TO_MEM] = { MEM_TYPES, MEM_NAMES },
+	[BPFU_ARG_PTR_TO_UNINIT_MEM] = { MEM_TYPES, MEM_NAMES },
+	[BPFU_ARG_PTR_TO_MEM_WRITE] = { MEM_TYPES, MEM_NAMES },
 	[BPFU_ARG_CONST_SIZE] = { T(SCALAR), "scalar" },
 	[BPFU_ARG_CONST_SIZE_OR_ZERO] = { T(SCALAR), "scalar" },
 	[BPFU_ARG_CONST_ALLOC_SIZE_OR_ZERO] = { T(SCALAR), "scalar" },
@@ -218,12 +219,6 @@ static int arg_value(struct bpfu_env *env, struct call *c, uint32_t regno, bool 
 	return arg_mem(env, c, regno, (int)c->map->value_size, write, false);
 }
 
-static int arg_map(struct bpfu_env *env, struct call *c, uint32_t regno)
-{
-	c->map = bpfu_vrf_regs(env)[regno].map;
-	return bpfu_vrf_helper_map_ok(env, c->map, c->id);
-}
-
 static int arg_string(struct bpfu_env *env, struct call *c, uint32_t regno)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[regno];
@@ -282,10 +277,14 @@ static int arg_alloc_size(struct bpfu_env *env, struct call *c, uint32_t regno)
 static int arg_release(struct bpfu_env *env, struct call *c, uint32_t regno)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[regno];
-	int err = bpfu_vrf_check_fixed_off(env, regno, false);
 
-	if (err)
-		return err;
+	if (reg->off || !bpfu_range_is_zero(&reg->range)) {
+		bpfu_vrf_log(env,
+			     "R%u must have zero offset when passed to release func or trusted arg "
+			     "to kfunc\n",
+			     regno);
+		return -EINVAL;
+	}
 	if (!reg->ref_id) {
 		bpfu_vrf_log(env, "R%u must be referenced when passed to release function\n", regno);
 		return -EINVAL;
@@ -325,7 +324,8 @@ static int check_arg(struct bpfu_env *env, struct call *c, uint32_t i)
 		return err;
 	switch (kind) {
 	case BPFU_ARG_CONST_MAP_PTR:
-		return arg_map(env, c, regno);
+		c->map = reg->map;
+		return 0;
 	case BPFU_ARG_PTR_TO_MAP_KEY:
 		return arg_key(env, c, regno);
 	case BPFU_ARG_PTR_TO_MAP_VALUE:
@@ -519,7 +519,6 @@ static int check_tail_call(struct bpfu_env *env)
 			bpfu_vrf_log(env, "cannot tail call within callback\n");
 			return -EINVAL;
 		}
-	env->prog->subprogs[bpfu_state_top(env->cur)->subprog].has_tail_call = true;
 	return 0;
 }
 
@@ -557,6 +556,12 @@ static int check_args(struct bpfu_env *env, struct call *c)
 
 	for (uint32_t i = 0; !err && i < 5; i++)
 		err = check_arg(env, c, i);
+	if (!err && c->id == BPF_FUNC_tail_call && c->map->type != BPF_MAP_TYPE_PROG_ARRAY) {
+		bpfu_vrf_log(env, "expected prog array map for tail call\n");
+		err = -EINVAL;
+	}
+	if (!err && c->map)
+		err = bpfu_vrf_helper_map_ok(env, c->map, c->id);
 	if (!err)
 		err = check_special(env, c);
 	for (uint32_t i = 0; !err && i < c->write_cnt; i++)

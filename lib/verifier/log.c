@@ -4,9 +4,9 @@
  *
  *   4: (07) r2 += -4                      ; R2=fp-4
  *
- * where the part after the semicolon is what the instruction touched: it is printed when the next
- * instruction begins, by taking the newline back (or on a line of its own if something else was
- * logged in between). "from 5 to 10:" shows the whole state at the start of another path.
+ * where the part after the semicolon is what the instruction touched. It is printed when the next
+ * instruction begins, so the line stays open until then; anything else that is logged closes it, and
+ * the state gets a line of its own. "from 5 to 10:" shows the whole state at the start of another path.
  */
 #include <string.h>
 
@@ -16,6 +16,25 @@
 #include "verifier/env.h"
 
 #define COLUMN 40
+
+void bpfu_vrf_log_close(struct bpfu_env *env)
+{
+	if (env->open_line)
+		bpfu_log_printf(env->log, "\n");
+	env->open_line = 0;
+}
+
+void bpfu_vrf_log(struct bpfu_env *env, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!bpfu_log_wants(env->log))
+		return;
+	bpfu_vrf_log_close(env);
+	va_start(ap, fmt);
+	bpfu_log_vprintf(env->log, fmt, ap);
+	va_end(ap);
+}
 
 const char *bpfu_vrf_tnum_text(struct bpfu_tnum t, char buf[48])
 {
@@ -31,10 +50,12 @@ const char *bpfu_vrf_tnum_text(struct bpfu_tnum t, char buf[48])
 	return buf;
 }
 
-static void log_signed(struct bpfu_env *env, int64_t v)
+static void log_signed(struct bpfu_env *env, int64_t v, bool is32)
 {
 	if (v >= INT16_MIN && v <= INT16_MAX)
 		bpfu_vrf_log(env, "%lld", (long long)v);
+	else if (is32)
+		bpfu_vrf_log(env, "%#x", (uint32_t)v);
 	else
 		bpfu_vrf_log(env, "%#llx", (unsigned long long)v);
 }
@@ -73,11 +94,14 @@ static void log_bounds(struct bpfu_env *env, const struct bpfu_range *r, const c
 		for (unsigned int j = i + 2; j < BPFU_ARRAY_SIZE(b); j += 2) {
 			if (b[j].omit || b[j].v != b[i].v)
 				continue;
+			/* A negative number is not an unsigned one. */
+			if (b[j].name[0] != b[i].name[0] && (int64_t)b[i].v < 0)
+				continue;
 			b[j].omit = true;
 			bpfu_vrf_log(env, "%s=", b[j].name);
 		}
 		if (b[i].name[0] == 's')
-			log_signed(env, (int64_t)b[i].v);
+			log_signed(env, (int64_t)b[i].v, i >= 4);
 		else
 			log_unsigned(env, b[i].v);
 	}
@@ -90,7 +114,7 @@ static void log_variable_part(struct bpfu_env *env, const struct bpfu_range *r, 
 	if (bpfu_range_is_const(r)) {
 		if (r->var.value) {
 			bpfu_vrf_log(env, "%simm=", *sep);
-			log_signed(env, (int64_t)r->var.value);
+			log_signed(env, (int64_t)r->var.value, false);
 		}
 		return;
 	}
@@ -106,7 +130,7 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 	if (reg->type == BPFU_REG_SCALAR && bpfu_lineage_is_marked(&env->lineage, reg->node))
 		bpfu_vrf_log(env, "P");
 	if (reg->type == BPFU_REG_SCALAR && bpfu_range_is_const(&reg->range)) {
-		log_signed(env, (int64_t)reg->range.var.value);
+		log_signed(env, (int64_t)reg->range.var.value, false);
 		return;
 	}
 	bpfu_vrf_log(env, "%s", bpfu_reg_type_name(reg));
@@ -114,7 +138,7 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 		if (reg->frame != depth)
 			bpfu_vrf_log(env, "[%d]", reg->frame);
 		if (bpfu_range_is_const(&reg->range)) {
-			log_signed(env, (int64_t)reg->range.var.value + reg->off);
+			log_signed(env, (int64_t)reg->range.var.value + reg->off, false);
 			return;
 		}
 	}
@@ -139,7 +163,7 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 	}
 	if (reg->type != BPFU_REG_SCALAR && reg->off) {
 		bpfu_vrf_log(env, "%soff=", sep);
-		log_signed(env, reg->off);
+		log_signed(env, reg->off, false);
 		sep = ",";
 	}
 	if (reg->type == BPFU_REG_PACKET || reg->type == BPFU_REG_PACKET_META) {
@@ -206,12 +230,12 @@ void bpfu_vrf_log_state(struct bpfu_env *env, const struct bpfu_state *state, ui
 
 void bpfu_vrf_log_insn_state(struct bpfu_env *env)
 {
-	uint64_t len = env->prev_line_len, column;
+	uint32_t len = env->open_line, column;
 
-	if (env->prev_log_pos && env->prev_log_pos == env->log->total) {
-		column = BPFU_ROUND_UP(BPFU_MAX(len + 4, COLUMN), 8);
-		bpfu_log_reset(env->log, env->prev_log_pos - 1);
-		bpfu_vrf_log(env, "%*c;", (int)(column - len - 1), ' ');
+	if (len) {
+		column = BPFU_ROUND_UP(BPFU_MAX(len + 5, COLUMN), 8u);
+		env->open_line = 0;
+		bpfu_vrf_log(env, "%*c;", (int)(column - len - 2), ' ');
 	} else {
 		bpfu_vrf_log(env, "%u:", env->insn_idx);
 	}
@@ -268,7 +292,7 @@ static void log_insn_text(struct bpfu_env *env, uint32_t insn_idx)
 			bpfu_insn_set_imm64(copy, env->aux[insn_idx].map_imm);
 	}
 	bpfu_insn_print(text, sizeof(text), copy, bpfu_helper_name);
-	bpfu_vrf_log(env, "%s\n", text);
+	bpfu_vrf_log(env, "%s", text);
 }
 
 void bpfu_vrf_log_insn(struct bpfu_env *env, uint32_t insn_idx)
@@ -276,11 +300,11 @@ void bpfu_vrf_log_insn(struct bpfu_env *env, uint32_t insn_idx)
 	uint64_t start;
 
 	bpfu_vrf_log_source(env, insn_idx, "; ");
+	bpfu_vrf_log_close(env);
 	start = env->log->total;
 	bpfu_vrf_log(env, "%u: ", insn_idx);
 	log_insn_text(env, insn_idx);
-	env->prev_line_len = env->log->total - start;
-	env->prev_log_pos = env->log->total;
+	env->open_line = (uint32_t)(env->log->total - start);
 }
 
 void bpfu_vrf_log_liveness(struct bpfu_env *env)
@@ -297,6 +321,7 @@ void bpfu_vrf_log_liveness(struct bpfu_env *env)
 				bpfu_vrf_log(env, ".");
 		bpfu_vrf_log(env, " ");
 		log_insn_text(env, i);
+		bpfu_vrf_log(env, "\n");
 		i += bpfu_insn_is_ld_imm64(&env->insns[i]);
 	}
 }

@@ -87,6 +87,7 @@ bool bpfu_vrf_pop(struct bpfu_env *env)
 	env->prev_idx = p->prev_idx;
 	uncharge(env, p->state);
 	/* Level 1 shows one path: the one to the error, if there is one. */
+	bpfu_vrf_log_close(env);
 	if (!(env->log->level & BPFU_LOG_LEVEL2))
 		bpfu_log_reset(env->log, p->log_pos);
 	free(p);

@@ -244,11 +244,12 @@ void bpfu_range_alu(struct bpfu_range *dst, const struct bpfu_range *src, uint8_
 	if (!is64) {
 		a = iv_of(dst, 32);
 		b = iv_of(src, 32);
+		/* As the kernel: of an operation that is not followed nothing is known at all. */
 		if (iv_op(&a, &b, op)) {
 			out.var = bpfu_tnum_subreg(a.var);
 			store32(&out, &a);
+			bpfu_range_zext32(&out);
 		}
-		bpfu_range_zext32(&out);
 		*dst = out;
 		return;
 	}

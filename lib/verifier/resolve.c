@@ -5,7 +5,6 @@
  * the resolved address in the instruction's aux row.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "map/map.h"
 #include "obj/obj.h"
@@ -44,34 +43,29 @@ static int check_compatible(struct bpfu_env *env, const struct bpfu_map *map)
 	return 0;
 }
 
+static bool is_used(const struct bpfu_prog *prog, const struct bpfu_map *map)
+{
+	for (uint32_t i = 0; i < prog->used_map_cnt; i++)
+		if (prog->used_maps[i] == map)
+			return true;
+	return false;
+}
+
 /* Put @map, whose reference is ours, into used_maps (once). */
 static int use_map(struct bpfu_env *env, struct bpfu_map *map)
 {
-	struct bpfu_prog *prog = env->prog;
-	int err;
+	int err = check_compatible(env, map);
 
-	for (uint32_t i = 0; i < prog->used_map_cnt; i++)
-		if (prog->used_maps[i] == map) {
-			bpfu_map_put(map);
-			return 0;
-		}
-	err = check_compatible(env, map);
-	if (!err && prog->used_map_cnt == BPFU_MAX_USED_MAPS) {
+	if (!err && !is_used(env->prog, map) && env->prog->used_map_cnt >= BPFU_MAX_USED_MAPS) {
 		bpfu_vrf_log(env,
 			     "The total number of maps per program has reached the limit of %u\n",
 			     BPFU_MAX_USED_MAPS);
 		err = -E2BIG;
 	}
-	if (!err && !prog->used_maps) {
-		prog->used_maps = calloc(BPFU_MAX_USED_MAPS, sizeof(*prog->used_maps));
-		err = prog->used_maps ? 0 : -ENOMEM;
-	}
-	if (err) {
-		bpfu_map_put(map);
-		return err;
-	}
-	prog->used_maps[prog->used_map_cnt++] = map;
-	return 0;
+	if (!err)
+		return bpfu_prog_bind_map(env->prog, map);
+	bpfu_map_put(map);
+	return err;
 }
 
 static int map_of_fd(struct bpfu_env *env, int fd, struct bpfu_map **map)

@@ -46,11 +46,10 @@ struct extent {
 	bool fixed;
 };
 
-static int out_of_stack(struct bpfu_env *env, uint32_t regno, int off, int size, bool write,
-			bool helper)
+static int out_of_stack(struct bpfu_env *env, uint32_t regno, int off, int size, bool write, int err)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[regno];
-	const char *how = helper ? " indirect access to" : write ? " write to" : " read from";
+	const char *how = write ? " write to" : " read from";
 	char text[48];
 
 	if (bpfu_range_is_const(&reg->range))
@@ -58,11 +57,11 @@ static int out_of_stack(struct bpfu_env *env, uint32_t regno, int off, int size,
 	else
 		bpfu_vrf_log(env, "invalid variable-offset%s stack R%u var_off=%s off=%d size=%d\n",
 			     how, regno, bpfu_vrf_tnum_text(reg->range.var, text), off, size);
-	return -EACCES;
+	return err;
 }
 
 static int find_extent(struct bpfu_env *env, uint32_t regno, int off, int size, bool write,
-		       bool helper, struct extent *e)
+		       struct extent *e)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[regno];
 	struct bpfu_subprog *sub;
@@ -73,16 +72,15 @@ static int find_extent(struct bpfu_env *env, uint32_t regno, int off, int size, 
 	if (!e->fixed && (reg->range.smax >= BPFU_MAX_VAR_OFF ||
 			  reg->range.smin <= -BPFU_MAX_VAR_OFF)) {
 		bpfu_vrf_log(env, "invalid unbounded variable-offset%s stack R%u\n",
-			     helper ? " indirect access to" :
-			     write  ? " write to" :
-				      " read from",
-			     regno);
+			     write ? " write to" : " read from", regno);
 		return -EACCES;
 	}
 	min = base + (e->fixed ? (int64_t)reg->range.var.value : reg->range.smin);
 	max = base + (e->fixed ? (int64_t)reg->range.var.value : reg->range.smax) + size;
-	if (min < -BPFU_STACK_SIZE || max > 0 || size < 0)
-		return out_of_stack(env, regno, (int)base, size, write, helper);
+	if (min < -BPFU_STACK_SIZE || min >= 0)
+		return out_of_stack(env, regno, (int)base, size, write, -EACCES);
+	if (max > 0 || size < 0)
+		return out_of_stack(env, regno, (int)base, size, write, -EINVAL);
 	e->frame = bpfu_vrf_stack_frame(env, reg);
 	e->min = (int)min;
 	e->max = (int)max;
@@ -107,10 +105,8 @@ static uint32_t last_slot(const struct extent *e)
 
 static void mark_read(struct bpfu_env *env, const struct extent *e)
 {
-	for (uint32_t s = first_slot(e); e->max > e->min && s <= last_slot(e); s++) {
+	for (uint32_t s = first_slot(e); e->max > e->min && s <= last_slot(e); s++)
 		bpfu_lineage_mark(&env->lineage, e->frame->slot[s].node);
-		touch(env, e->frame, s);
-	}
 }
 
 static bool all_zero(const struct extent *e)
@@ -198,11 +194,13 @@ int bpfu_vrf_stack_read(struct bpfu_env *env, const struct bpfu_access *a)
 {
 	struct bpfu_slot *slot;
 	struct extent e;
-	int err = find_extent(env, a->regno, a->off, a->size, false, false, &e);
+	int err = find_extent(env, a->regno, a->off, a->size, false, &e);
 
 	if (err)
 		return err;
 	mark_read(env, &e);
+	for (uint32_t s = first_slot(&e); s <= last_slot(&e); s++)
+		touch(env, e.frame, s);
 	slot = &e.frame->slot[first_slot(&e)];
 	/* A known offset is aligned: one slot. */
 	if (e.fixed && bpfu_slot_is_spill(slot))
@@ -331,7 +329,7 @@ static void write_variable(struct bpfu_env *env, const struct bpfu_access *a, co
 int bpfu_vrf_stack_write(struct bpfu_env *env, const struct bpfu_access *a)
 {
 	struct extent e;
-	int err = find_extent(env, a->regno, a->off, a->size, true, false, &e);
+	int err = find_extent(env, a->regno, a->off, a->size, true, &e);
 
 	if (err)
 		return err;
@@ -350,7 +348,7 @@ static int helper_extent(struct bpfu_env *env, uint32_t regno, int size, bool wr
 		bpfu_vrf_log(env, "invalid zero-sized read\n");
 		return -EACCES;
 	}
-	return find_extent(env, regno, 0, size, write, true, e);
+	return find_extent(env, regno, 0, size, write, e);
 }
 
 int bpfu_vrf_stack_check(struct bpfu_env *env, uint32_t regno, int size, bool write, bool zero_ok)

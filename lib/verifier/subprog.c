@@ -112,12 +112,16 @@ int bpfu_vrf_find_subprogs(struct bpfu_env *env)
 		if (bpfu_vrf_logs(env) && env->log->level & BPFU_LOG_LEVEL2)
 			bpfu_vrf_log(env, "func#%u @%u\n", i, starts[i]);
 	}
-	for (uint32_t i = 0; i < env->insn_cnt; i++)
-		if (bpfu_insn_is_pseudo_func(&env->insns[i])) {
-			int sub = bpfu_vrf_subprog_at(env, reference_target(&env->insns[i], i));
+	for (uint32_t i = 0; i < env->insn_cnt; i++) {
+		const struct bpf_insn *insn = &env->insns[i];
 
-			prog->subprogs[sub].is_cb = true;
-		}
+		if (bpfu_insn_is_pseudo_func(insn))
+			prog->subprogs[bpfu_vrf_subprog_at(env, reference_target(insn, i))].is_cb =
+				true;
+		if (insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+		    insn->imm == BPF_FUNC_tail_call)
+			prog->subprogs[env->subprog_of[i]].has_tail_call = true;
+	}
 	return 0;
 }
 
