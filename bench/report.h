@@ -18,6 +18,8 @@ struct result_prog {
 	uint32_t xlated_len, jited_len;
 };
 
+void result_prog_read(const struct bench_inst *inst, struct result_prog *prog);
+
 struct result {
 	const struct point *point;
 	struct estimate est;

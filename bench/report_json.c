@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Results as JSON lines of schema bpflab.result/1: one object a line, with every raw batch. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
-#include <jansson.h>
+#include "report_json.h"
 
-#include "report.h"
-
-static json_t *number(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
-static json_t *variant_json(const struct target *t)
+json_t *report_json_variant(const struct target *t)
 {
 	json_t *o = json_object();
 
@@ -22,7 +14,7 @@ static json_t *variant_json(const struct target *t)
 	return o;
 }
 
-static json_t *params_json(const struct bench_inst *inst)
+json_t *report_json_params(const struct bench_inst *inst)
 {
 	json_t *o = json_pack("{s:i}", "producers", (int)inst->params.producers);
 
@@ -63,7 +55,7 @@ static json_t *warnings_json(const struct result *res)
 	return list;
 }
 
-static json_t *prog_json(const struct result_prog *prog)
+json_t *report_json_prog(const struct result_prog *prog)
 {
 	char tag[17];
 
@@ -111,7 +103,7 @@ static json_t *result_json(const struct report *r, const struct result *res)
 	const struct bench_inst *inst = &pt->inst;
 	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o}", "schema", "bpflab.result/1", "bench",
 			      inst->bench->name, "target", inst->target->kind->name, "variant",
-			      variant_json(inst->target), "params", params_json(inst));
+			      report_json_variant(inst->target), "params", report_json_params(inst));
 	char seed[32];
 
 	if (!o)
@@ -123,7 +115,7 @@ static json_t *result_json(const struct report *r, const struct result *res)
 				      "counted", (json_int_t)pt->counted, "left_behind",
 				      pt->has_left_behind ? json_integer((json_int_t)pt->left_behind) :
 							    json_null()));
-	json_object_set_new(o, "prog", prog_json(&res->prog));
+	json_object_set_new(o, "prog", report_json_prog(&res->prog));
 	json_object_set_new(o, "batch", json_pack("{s:I, s:I, s:i, s:b}", "ops",
 						  (json_int_t)pt->n_full, "null_ops",
 						  (json_int_t)pt->n_null, "warmup",

@@ -32,7 +32,7 @@ static int check_outputs(const struct opts *opts, struct errline *e)
 	return err;
 }
 
-static void read_prog_info(const struct bench_inst *inst, struct result_prog *prog)
+void result_prog_read(const struct bench_inst *inst, struct result_prog *prog)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t len = sizeof(info);
@@ -63,7 +63,7 @@ static int make_result(const struct suite *s, const struct point *pt, struct res
 	res->point = pt;
 	if (err)
 		return err;
-	read_prog_info(&pt->inst, &res->prog);
+	result_prog_read(&pt->inst, &res->prog);
 	if (pt->inst.bench->note)
 		pt->inst.bench->note(&pt->inst, res->note, sizeof(res->note));
 	return 0;

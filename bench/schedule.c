@@ -383,3 +383,26 @@ int suite_measure(struct suite *s, const struct opts *opts, struct errline *e)
 	free(order);
 	return err;
 }
+
+int point_calibrate(struct suite *s, struct point *pt, struct errline *e)
+{
+	double trigger_ns;
+	int err = measure_trigger(s, pt, &trigger_ns, e);
+
+	return err ? err : calibrate(s, pt, ARM_FULL, trigger_ns, &pt->n_full, e);
+}
+
+int point_warm_up(struct suite *s, struct point *pt, double max_ns, struct errline *e)
+{
+	return warm_up(s, pt, max_ns, e);
+}
+
+uint64_t point_round_ops(const struct point *pt, double ops)
+{
+	return round_ops(pt, ops);
+}
+
+int point_batch(struct suite *s, struct point *pt, struct batch *b, struct errline *e)
+{
+	return run_batch(s, pt, b, e);
+}

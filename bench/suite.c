@@ -11,7 +11,7 @@
 #include "libbpf_log.h"
 #include "object.h"
 
-static int open_point(struct point *pt, struct errline *e)
+int point_open(struct point *pt, struct errline *e)
 {
 	int err = target_enter(pt->inst.target, e);
 
@@ -23,7 +23,7 @@ static int open_point(struct point *pt, struct errline *e)
 	return err;
 }
 
-static int start_producers(struct suite *s, const struct opts *opts, struct errline *e)
+int suite_start_producers(struct suite *s, const struct opts *opts, struct errline *e)
 {
 	struct producers_config config = {
 		.nr = 1,
@@ -49,16 +49,19 @@ int suite_open(struct suite *s, const struct opts *opts, struct errline *e)
 		s->seed = sample_now_ns();
 	s->rng.state = s->seed;
 	for (size_t i = 0; i < s->nr_points && !err; i++)
-		err = interrupt_signal() ? -EINTR : open_point(&s->points[i], e);
-	return err ? err : start_producers(s, opts, e);
+		err = interrupt_signal() ? -EINTR : point_open(&s->points[i], e);
+	return err ? err : suite_start_producers(s, opts, e);
 }
 
-static void verify_point(struct point *pt)
+void point_verify(struct point *pt)
 {
 	const struct bench_inst *inst = &pt->inst;
 	uint64_t left, expected = pt->counted + (sample_fault() == FAULT_LOSE_UPDATE);
-	int err = inst->bench->left_behind(&pt->inst, &left);
+	int err;
 
+	if (pt->failed || !inst->bench->left_behind)
+		return;
+	err = inst->bench->left_behind(&pt->inst, &left);
 	if (err) {
 		pt->failed = err;
 		errline_set(&pt->error, err, "%s on %s: cannot read its counters back: %s",
@@ -84,8 +87,7 @@ static void verify_point(struct point *pt)
 void suite_verify(struct suite *s)
 {
 	for (size_t i = 0; i < s->nr_points; i++)
-		if (!s->points[i].failed && s->points[i].inst.bench->left_behind)
-			verify_point(&s->points[i]);
+		point_verify(&s->points[i]);
 }
 
 void suite_release(struct suite *s)

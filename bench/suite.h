@@ -77,4 +77,16 @@ int suite_measure(struct suite *s, const struct opts *opts, struct errline *e);
 /* Compare what the programs left behind with the events counted; marks points that fail. */
 void suite_verify(struct suite *s);
 
+/* The steps of the above for one point, for measurements with an order of their own (compare). */
+int point_open(struct point *pt, struct errline *e);
+int suite_start_producers(struct suite *s, const struct opts *opts, struct errline *e);
+/* The operations that make a batch of @pt of the right length, in @pt->n_full. */
+int point_calibrate(struct suite *s, struct point *pt, struct errline *e);
+int point_warm_up(struct suite *s, struct point *pt, double max_ns, struct errline *e);
+/* @ops rounded to what a batch of @pt can have. */
+uint64_t point_round_ops(const struct point *pt, double ops);
+/* Run @b and count its events. -EINTR after a signal. */
+int point_batch(struct suite *s, struct point *pt, struct batch *b, struct errline *e);
+void point_verify(struct point *pt);
+
 #endif
