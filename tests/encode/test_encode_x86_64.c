@@ -178,6 +178,8 @@ static void moves(void)
 			}
 		}
 	EACH_REG(r) {
+		x86_setcc(&cb, X86_CC_BE, r);
+		check("setbe %s", reg(1, r));
 		x86_push(&cb, r);
 		check("push %s", reg(8, r));
 		x86_pop(&cb, r);

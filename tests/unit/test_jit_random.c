@@ -38,6 +38,7 @@ struct gen {
 	int depth;
 	int loops;                   /* nesting: keeps run time small */
 	bool leaf;                   /* no calls in this function */
+	unsigned hot;                /* registers hot … hot + 3 are used most */
 	uint32_t call_at[64];        /* calls to patch, and to which function */
 	unsigned call_to[64];
 	unsigned calls;
@@ -78,13 +79,21 @@ static bool is_free(const struct gen *g, unsigned r)
 	return !(g->reserved >> r & 1);
 }
 
+/* Often one of the same few, so that instructions meet each other's results. */
+static unsigned any_reg(struct gen *g)
+{
+	if (!rnd(g, 12))
+		g->hot = rnd(g, 10);
+	return rnd(g, 3) ? (g->hot + rnd(g, 4)) % 10 : rnd(g, 10);
+}
+
 /* A register that may be written. */
 static unsigned any_dst(struct gen *g)
 {
 	unsigned r;
 
 	do
-		r = rnd(g, 10);
+		r = any_reg(g);
 	while (!is_free(g, r));
 	return r;
 }
@@ -93,7 +102,7 @@ static unsigned any_dst(struct gen *g)
 static unsigned scalar(struct gen *g, bool write)
 {
 	for (int tries = 0; tries < 20; tries++) {
-		unsigned r = rnd(g, 10);
+		unsigned r = any_reg(g);
 
 		if (!g->kind[r].ptr && (!write || is_free(g, r)))
 			return r;
@@ -109,7 +118,8 @@ static unsigned scalar(struct gen *g, bool write)
 }
 
 static const uint8_t alu_ops[] = { BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV,  BPF_OR,  BPF_AND, BPF_LSH,
-				   BPF_RSH, BPF_MOD, BPF_XOR, BPF_ARSH, BPF_MOV, BPF_ADD, BPF_MOV };
+				   BPF_RSH, BPF_MOD, BPF_XOR, BPF_ARSH, BPF_MOV, BPF_ADD, BPF_MOV,
+				   BPF_MOV, BPF_ADD };
 
 static void gen_alu(struct gen *g)
 {
@@ -308,7 +318,29 @@ static void gen_mem(struct gen *g)
 	}
 }
 
+static const uint8_t jmp_ops[] = { BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE,
+				   BPF_JSGT, BPF_JSGE, BPF_JSLT, BPF_JSLE, BPF_JSET };
+
 /* ---- idioms that a compiler may treat specially ---- */
+
+static void gen_rotate(struct gen *g, uint8_t class, unsigned d, unsigned t, int32_t n)
+{
+	static const uint8_t ors[] = { BPF_OR, BPF_XOR, BPF_ADD };
+	unsigned other = rnd(g, 2) ? d : t, result = rnd(g, 2) ? d : t;
+	int32_t right = (class == BPF_ALU ? 32 : 64) - (rnd(g, 8) ? n : 1);
+
+	emit(g, BPFU_INSN(class | BPF_MOV | BPF_X, t, d, 0, 0));
+	if (rnd(g, 2)) {
+		emit(g, BPFU_INSN(class | BPF_LSH | BPF_K, other, 0, 0, n));
+		emit(g, BPFU_INSN(class | BPF_RSH | BPF_K, other == d ? t : d, 0, 0, right));
+	} else {
+		emit(g, BPFU_INSN(class | BPF_RSH | BPF_K, other, 0, 0, right));
+		emit(g, BPFU_INSN(class | BPF_LSH | BPF_K, other == d ? t : d, 0, 0, n));
+	}
+	emit(g, BPFU_INSN(class | ors[rnd(g, 3)] | BPF_X, result, result == d ? t : d, 0, 0));
+	if (rnd(g, 4))
+		emit(g, MOV_I(result == d ? t : d, rnd_imm(g)));
+}
 
 static void gen_idiom(struct gen *g)
 {
@@ -320,11 +352,7 @@ static void gen_idiom(struct gen *g)
 		return;
 	switch (rnd(g, 5)) {
 	case 0: /* rotate */
-		emit(g, BPFU_INSN(class | BPF_MOV | BPF_X, t, d, 0, 0));
-		emit(g, BPFU_INSN(class | BPF_LSH | BPF_K, t, 0, 0, n));
-		emit(g, BPFU_INSN(class | BPF_RSH | BPF_K, d, 0, 0,
-				  (class == BPF_ALU ? 32 : 64) - (rnd(g, 8) ? n : 1)));
-		emit(g, BPFU_INSN(class | BPF_OR | BPF_X, d, t, 0, 0));
+		gen_rotate(g, class, d, t, n);
 		break;
 	case 1: /* zero- or sign-extend by shifts */
 		emit(g, BPFU_INSN(class | BPF_LSH | BPF_K, d, 0, 0, n));
@@ -347,10 +375,97 @@ static void gen_idiom(struct gen *g)
 	}
 }
 
-/* ---- control flow ---- */
+static int16_t slot(struct gen *g, unsigned size)
+{
+	return (int16_t)-(int)(size * (1 + rnd(g, STACK / size)));
+}
 
-static const uint8_t jmp_ops[] = { BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE,
-				   BPF_JSGT, BPF_JSGE, BPF_JSLT, BPF_JSLE, BPF_JSET };
+/* A load, what is done with it, and then nobody needs it any more. */
+static void gen_load_idiom(struct gen *g)
+{
+	static const uint8_t codes[] = { BPF_B, BPF_H, BPF_W, BPF_DW };
+	unsigned d = scalar(g, true), t = scalar(g, true), s = scalar(g, false), z = rnd(g, 4);
+	uint8_t class = rnd(g, 2) ? BPF_ALU64 : BPF_ALU;
+	uint8_t jmp = (rnd(g, 2) ? BPF_JMP : BPF_JMP32) | jmp_ops[rnd(g, BPFU_ARRAY_SIZE(jmp_ops))];
+	uint8_t op = alu_ops[rnd(g, BPFU_ARRAY_SIZE(alu_ops))];
+	int16_t off = slot(g, 1u << z);
+	int32_t imm = rnd(g, 2) ? (int32_t)rnd(g, 300) : rnd_imm(g);
+
+	if (d == t || t == s || g->kind[d].ptr || g->kind[s].ptr || g->kind[t].ptr)
+		return;
+	if (op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH)
+		op = BPF_XOR;
+	if (rnd(g, 2) && s != d) { /* what is copied must outlive its source */
+		unsigned copy = scalar(g, true);
+
+		if (copy != d && copy != t && copy != s && !g->kind[copy].ptr)
+			emit(g, MOV_R(copy, d));
+	}
+	if (g->kind[d].ptr || g->kind[s].ptr || g->kind[t].ptr)
+		return;
+	emit(g, LDX(codes[z], t, R10, off));
+	switch (rnd(g, 5)) {
+	case 0:
+		emit(g, BPFU_INSN(class | op | BPF_X, d, t, 0, 0));
+		break;
+	case 1:
+		emit(g, BPFU_INSN(jmp | BPF_K, t, 0, 1, imm));
+		emit(g, MOV_I(d, rnd_imm(g)));
+		break;
+	case 2:
+		emit(g, rnd(g, 2) ? BPFU_INSN(jmp | BPF_X, t, s, 1, 0) : BPFU_INSN(jmp | BPF_X, s, t, 1, 0));
+		emit(g, MOV_I(d, rnd_imm(g)));
+		break;
+	case 3:
+		emit(g, rnd(g, 2) ? BPFU_INSN(class | op | BPF_X, t, s, 0, 0) :
+				    BPFU_INSN(class | op | BPF_K, t, 0, 0, imm));
+		emit(g, STX(codes[z], R10, off, t));
+		break;
+	default:
+		emit(g, rnd(g, 2) ? BPFU_INSN(BPF_ALU | BPF_END | BPF_TO_BE, t, 0, 0, 16 << rnd(g, 3)) :
+				    BPFU_INSN(BPF_ALU64 | BPF_END, t, 0, 0, 16 << rnd(g, 3)));
+		emit(g, rnd(g, 2) ? STX(codes[z], R10, slot(g, 1u << z), t) : MOV_R(d, t));
+	}
+	if (rnd(g, 4))
+		emit(g, MOV_I(t, rnd_imm(g)));
+}
+
+/* A choice between two values, or on a bit. */
+static void gen_choice(struct gen *g)
+{
+	unsigned d = scalar(g, true), t = scalar(g, true), s = scalar(g, false);
+	uint8_t jmp = (rnd(g, 2) ? BPF_JMP : BPF_JMP32) | jmp_ops[rnd(g, BPFU_ARRAY_SIZE(jmp_ops))];
+	uint8_t class = rnd(g, 2) ? BPF_ALU64 : BPF_ALU;
+	int32_t bit = (int32_t)rnd(g, 2);
+
+	if (d == t || t == s || g->kind[d].ptr || g->kind[s].ptr || g->kind[t].ptr)
+		return;
+	switch (rnd(g, 3)) {
+	case 0:
+		emit(g, BPFU_INSN(class | BPF_MOV | BPF_K, d, 0, 0, bit));
+		emit(g, rnd(g, 2) ? BPFU_INSN(jmp | BPF_X, t, s, 1, 0) :
+				    BPFU_INSN(jmp | BPF_K, t, 0, 1, rnd_imm(g)));
+		emit(g, BPFU_INSN(class | BPF_MOV | BPF_K, d, 0, 0, !bit));
+		break;
+	case 1:
+		emit(g, rnd(g, 2) ? BPFU_INSN(jmp | BPF_X, t, s, 1, 0) :
+				    BPFU_INSN(jmp | BPF_K, t, 0, 1, rnd_imm(g)));
+		emit(g, BPFU_INSN(class | BPF_MOV | BPF_X, d, s, 0, 0));
+		break;
+	default:
+		emit(g, BPFU_INSN(class | BPF_MOV | BPF_X, t, s, 0, 0));
+		emit(g, BPFU_INSN(class | BPF_AND | BPF_K, t, 0, 0,
+				  rnd(g, 2) ? 1 << rnd(g, 31) : rnd_imm(g)));
+		emit(g, BPFU_INSN((rnd(g, 2) ? BPF_JMP : BPF_JMP32) | (bit ? BPF_JEQ : BPF_JNE), t, 0,
+				  2, 0));
+		emit(g, MOV_I(d, rnd_imm(g)));
+		emit(g, MOV_I(d, rnd_imm(g)));
+		if (rnd(g, 4))
+			emit(g, MOV_I(t, rnd_imm(g)));
+	}
+}
+
+/* ---- control flow ---- */
 
 static void gen_block(struct gen *g, uint32_t len);
 
@@ -524,7 +639,16 @@ static void gen_block(struct gen *g, uint32_t len)
 			gen_mem(g);
 			break;
 		case 10:
-			gen_idiom(g);
+			switch (rnd(g, 3)) {
+			case 0:
+				gen_idiom(g);
+				break;
+			case 1:
+				gen_load_idiom(g);
+				break;
+			default:
+				gen_choice(g);
+			}
 			break;
 		default:
 			gen_alu(g);

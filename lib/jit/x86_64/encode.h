@@ -368,6 +368,12 @@ static inline void x86_cmov_rr(struct bpfu_codebuf *cb, enum x86_cc cc, bool w, 
 	x86_op_rr(cb, x86_w(w) | X86_F_0F, 0x40 | cc, dst, src);
 }
 
+/* The low byte becomes 0 or 1, the rest stays. */
+static inline void x86_setcc(struct bpfu_codebuf *cb, enum x86_cc cc, uint8_t dst)
+{
+	x86_op_rr(cb, X86_F_0F | X86_F_BRM8, 0x90 | cc, 0, dst);
+}
+
 static inline void x86_push(struct bpfu_codebuf *cb, uint8_t reg)
 {
 	uint8_t *p = bpfu_codebuf_room(cb);

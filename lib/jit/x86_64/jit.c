@@ -60,8 +60,6 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 	bpfu_x86_prologue(j, f);
 	j->deferred = 0;
 	for (uint32_t i = j->func->start; i < j->func->end; i++) {
-		int err;
-
 		if (facts->flags[i] & BPFU_FACT_TARGET) {
 			bpfu_x86_flush(j, facts->live_in[i]);
 			j->deferred = 0;
@@ -79,9 +77,12 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 		j->idx = i;
 		j->wanted = bpfu_facts_live_out(facts, j->insns, i);
 		j->live = j->wanted & (uint16_t)~bpfu_insn_def(&j->insns[i]);
-		err = lower_insn(j, &j->insns[i]);
-		if (err)
-			return err;
+		if (!bpfu_x86_fuse(j, &j->insns[i])) {
+			int err = lower_insn(j, &j->insns[i]);
+
+			if (err)
+				return err;
+		}
 		j->zext = bpfu_insn_zext(&j->insns[i], j->zext);
 	}
 	bpfu_x86_flush_cold(j);

@@ -174,6 +174,21 @@ static inline bool x86_has(const struct x86_jit *j, enum x86_cpu feature)
 	return j->ctx->target.cpu & feature;
 }
 
+/* Bytes that a load or store accesses. */
+static inline unsigned x86_access_size(const struct bpf_insn *insn)
+{
+	switch (BPF_SIZE(insn->code)) {
+	case BPF_B:
+		return 1;
+	case BPF_H:
+		return 2;
+	case BPF_W:
+		return 4;
+	default:
+		return 8;
+	}
+}
+
 /* ---- emission beyond one instruction ---- */
 
 static inline void x86_branch(struct x86_jit *j, unsigned cc, uint32_t label)
@@ -200,6 +215,18 @@ bool bpfu_x86_pinned(const struct x86_jit *j, uint64_t imm, struct x86_val *v);
 void bpfu_x86_prologue(struct x86_jit *j, uint32_t f);
 void bpfu_x86_epilogue(struct x86_jit *j);
 
+/* ---- comparisons and branches ---- */
+
+/* x86's condition for a BPF comparison; -1 for none. */
+int bpfu_x86_cc(unsigned op);
+
+/* Set the flags for the comparison of @insn. Returns the condition under which it branches. */
+enum x86_cc bpfu_x86_compare(struct x86_jit *j, const struct bpf_insn *insn);
+
+/* Settle what the targets of the branch at @at expect; then, with the flags set, branch. */
+void bpfu_x86_before_branch(struct x86_jit *j, uint32_t at);
+void bpfu_x86_branch(struct x86_jit *j, uint32_t at, enum x86_cc cc);
+
 /* ---- groups of instructions: 0 or -EINVAL if the instruction is unknown ---- */
 
 int bpfu_x86_lower_alu(struct x86_jit *j, const struct bpf_insn *insn);
@@ -207,5 +234,19 @@ void bpfu_x86_lower_divmod(struct x86_jit *j, const struct bpf_insn *insn);
 int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn);
 int bpfu_x86_lower_atomic(struct x86_jit *j, const struct bpf_insn *insn);
 int bpfu_x86_lower_jmp(struct x86_jit *j, const struct bpf_insn *insn);
+
+/* Several instructions as one, if there is a better way for what begins here; see fuse.c. */
+bool bpfu_x86_fuse(struct x86_jit *j, const struct bpf_insn *insn);
+bool bpfu_x86_fuse_load(struct x86_jit *j, const struct bpf_insn *insn);
+bool bpfu_x86_fuse_swap_store(struct x86_jit *j, const struct bpf_insn *insn);
+
+/* Of fuse.c: the @n instructions after this one are reached from this one only. */
+bool bpfu_x86_straight(const struct x86_jit *j, uint32_t n);
+
+/* r is not read after the @n-th instruction from here. */
+bool bpfu_x86_dead_after(const struct x86_jit *j, unsigned r, uint32_t n);
+
+/* Lower this instruction and the next @n as one. */
+void bpfu_x86_group(struct x86_jit *j, uint32_t n);
 
 #endif

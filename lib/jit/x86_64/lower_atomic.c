@@ -99,8 +99,7 @@ static int lower_rmw(struct x86_jit *j, const struct bpf_insn *insn, unsigned si
 
 int bpfu_x86_lower_atomic(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	static const uint8_t sizes[] = { 4, 2, 1, 8 }; /* BPF_W, H, B, DW */
-	unsigned size = sizes[BPF_SIZE(insn->code) >> 3];
+	unsigned size = x86_access_size(insn);
 	struct x86_mem mem;
 	uint8_t reg;
 

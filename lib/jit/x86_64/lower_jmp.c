@@ -27,134 +27,16 @@ static uint32_t final_target(const struct x86_jit *j, uint32_t target)
 	return target;
 }
 
-/* x86's condition for a BPF comparison; -1 for none. */
-static int cc_of(unsigned op)
-{
-	switch (op) {
-	case BPF_JEQ:
-		return X86_CC_E;
-	case BPF_JSET:
-	case BPF_JNE:
-		return X86_CC_NE;
-	case BPF_JGT:
-		return X86_CC_A;
-	case BPF_JGE:
-		return X86_CC_AE;
-	case BPF_JLT:
-		return X86_CC_B;
-	case BPF_JLE:
-		return X86_CC_BE;
-	case BPF_JSGT:
-		return X86_CC_G;
-	case BPF_JSGE:
-		return X86_CC_GE;
-	case BPF_JSLT:
-		return X86_CC_L;
-	case BPF_JSLE:
-		return X86_CC_LE;
-	default:
-		return -1;
-	}
-}
-
-static void test_imm(struct x86_jit *j, bool w, uint8_t dst, int32_t imm)
-{
-	if (imm >= 0)
-		w = false; /* the upper half does not matter */
-	if (imm == (uint8_t)imm && imm != UINT8_MAX)
-		x86_test8_ri(j->cb, dst, (uint8_t)imm);
-	else if (imm == -1)
-		x86_test_rr(j->cb, w, dst, dst);
-	else
-		x86_test_ri(j->cb, w, dst, imm);
-}
-
-/* Do the flags already say how @dst compares with 0? Then under which condition does @cc hold? */
-static bool flags_known(const struct x86_jit *j, uint8_t dst, bool w, enum x86_cc *cc)
-{
-	if (j->flags_reg != dst)
-		return false;
-	switch (*cc) {
-	case X86_CC_E:
-	case X86_CC_NE: /* a 32-bit result is zero-extended: zero is zero */
-		return j->flags_w == w || w;
-	case X86_CC_S:
-	case X86_CC_NS:
-		return j->flags_w == w;
-	case X86_CC_G:
-	case X86_CC_LE:
-		return j->flags_w == w && j->flags_logic;
-	default:
-		return false;
-	}
-}
-
-static enum x86_cc compare_zero(struct x86_jit *j, bool w, uint8_t dst, enum x86_cc cc)
-{
-	switch (cc) {
-	case X86_CC_L: /* fuses with test on more processors */
-		cc = X86_CC_S;
-		break;
-	case X86_CC_GE:
-		cc = X86_CC_NS;
-		break;
-	case X86_CC_A:
-		cc = X86_CC_NE;
-		break;
-	case X86_CC_BE:
-		cc = X86_CC_E;
-		break;
-	default:
-		break;
-	}
-	if (!flags_known(j, dst, w, &cc))
-		x86_test_rr(j->cb, w, dst, dst);
-	return cc;
-}
-
-/* Set the flags for the comparison of @insn. Returns the condition under which it branches. */
-static enum x86_cc compare(struct x86_jit *j, const struct bpf_insn *insn, bool w)
-{
-	unsigned op = BPF_OP(insn->code);
-	enum x86_cc cc = (enum x86_cc)cc_of(op);
-	bool is_signed = cc == X86_CC_L || cc == X86_CC_LE || cc == X86_CC_G || cc == X86_CC_GE;
-	int32_t imm = insn->imm;
-	uint8_t dst, src;
-
-	if (BPF_SRC(insn->code) == BPF_X && !bpfu_x86_const(j, insn->src_reg, w, &imm)) {
-		if (w && !is_signed && x86_is_zext(j, insn->dst_reg) && x86_is_zext(j, insn->src_reg))
-			w = false;
-		dst = bpfu_x86_src(j, insn->dst_reg, w);
-		src = bpfu_x86_src(j, insn->src_reg, w);
-		if (op == BPF_JSET)
-			x86_test_rr(j->cb, w, dst, src);
-		else
-			x86_alu_rr(j->cb, X86_CMP, w, dst, src);
-		return cc;
-	}
-	/* Of numbers without upper half, compare the lower. */
-	if (w && !is_signed && imm >= 0 && x86_is_zext(j, insn->dst_reg))
-		w = false;
-	dst = bpfu_x86_src(j, insn->dst_reg, w);
-	if (op == BPF_JSET) {
-		test_imm(j, w, dst, imm);
-	} else if (!imm) {
-		return compare_zero(j, w, dst, cc);
-	} else {
-		x86_alu_ri(j->cb, X86_CMP, w, dst, imm);
-	}
-	return cc;
-}
-
 /*
  * clang's loops end in "if (done) goto over; goto top; over:", as BPF's first versions had few
- * conditions. If the branch at idx is one of these, *@far is where the jump behind it goes.
+ * conditions. If the branch at @at is one of these, *@far is where the jump behind it goes.
  */
-static bool over_a_jump(const struct x86_jit *j, uint32_t target, uint32_t *far)
+static bool over_a_jump(const struct x86_jit *j, uint32_t at, uint32_t *far)
 {
-	uint32_t next = j->idx + 1;
+	uint32_t next = at + 1;
 
-	if (target != j->idx + 2 || j->ctx->facts.flags[next] & BPFU_FACT_TARGET)
+	if (bpfu_insn_jump_target(j->insns, at) != at + 2 ||
+	    j->ctx->facts.flags[next] & BPFU_FACT_TARGET)
 		return false;
 	if (j->insns[next].code != (BPF_JMP | BPF_JA) &&
 	    j->insns[next].code != (BPF_JMP32 | BPF_JA))
@@ -163,39 +45,52 @@ static bool over_a_jump(const struct x86_jit *j, uint32_t target, uint32_t *far)
 	return true;
 }
 
+void bpfu_x86_before_branch(struct x86_jit *j, uint32_t at)
+{
+	uint32_t far;
+
+	bpfu_x86_flush(j, j->ctx->facts.live_in[bpfu_insn_jump_target(j->insns, at)]);
+	if (over_a_jump(j, at, &far))
+		bpfu_x86_flush(j, j->ctx->facts.live_in[far]);
+}
+
+void bpfu_x86_branch(struct x86_jit *j, uint32_t at, enum x86_cc cc)
+{
+	uint32_t far;
+
+	if (over_a_jump(j, at, &far)) {
+		x86_branch(j, x86_cc_not(cc), final_target(j, far));
+		j->skip++;
+	} else {
+		x86_branch(j, cc, final_target(j, bpfu_insn_jump_target(j->insns, at)));
+	}
+	x86_flags_lost(j);
+}
+
 static int lower_branch(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	uint32_t target = bpfu_insn_jump_target(j->insns, j->idx), far;
-	enum x86_cc cc;
+	uint32_t target = bpfu_insn_jump_target(j->insns, j->idx);
 
-	if (BPF_OP(insn->code) != BPF_JA && insn->code != (BPF_JMP | BPF_JCOND) &&
-	    cc_of(BPF_OP(insn->code)) < 0)
-		return -EINVAL;
-	if (target == j->idx + 1 && insn->code != (BPF_JMP | BPF_JCOND))
-		return 0;
-	bpfu_x86_flush(j, j->ctx->facts.live_in[target]);
-	target = final_target(j, target);
 	if (BPF_OP(insn->code) == BPF_JA) {
-		x86_branch(j, X86_JMP, target);
+		if (target == j->idx + 1)
+			return 0;
+		bpfu_x86_flush(j, j->ctx->facts.live_in[target]);
+		x86_branch(j, X86_JMP, final_target(j, target));
 		j->deferred = 0;
 		return 0;
 	}
 	if (insn->code == (BPF_JMP | BPF_JCOND)) { /* may_goto: branch once the limit is used up */
+		bpfu_x86_before_branch(j, j->idx);
 		x86_alu_mi(j->cb, X86_SUB, 4, x86_mem_bd(X86_RBP, j->may_goto_off), 1);
-		x86_branch(j, X86_CC_S, target);
-		x86_flags_lost(j);
+		bpfu_x86_branch(j, j->idx, X86_CC_S);
 		return 0;
 	}
-	if (over_a_jump(j, bpfu_insn_jump_target(j->insns, j->idx), &far)) {
-		bpfu_x86_flush(j, j->ctx->facts.live_in[far]);
-		cc = x86_cc_not(compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP));
-		x86_branch(j, cc, final_target(j, far));
-		j->skip = 1;
-	} else {
-		cc = compare(j, insn, BPF_CLASS(insn->code) == BPF_JMP);
-		x86_branch(j, cc, target);
-	}
-	x86_flags_lost(j);
+	if (bpfu_x86_cc(BPF_OP(insn->code)) < 0)
+		return -EINVAL;
+	if (target == j->idx + 1)
+		return 0;
+	bpfu_x86_before_branch(j, j->idx);
+	bpfu_x86_branch(j, j->idx, bpfu_x86_compare(j, insn));
 	return 0;
 }
 

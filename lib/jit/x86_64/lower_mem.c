@@ -7,20 +7,6 @@
 
 #include <errno.h>
 
-static unsigned access_size(const struct bpf_insn *insn)
-{
-	switch (BPF_SIZE(insn->code)) {
-	case BPF_B:
-		return 1;
-	case BPF_H:
-		return 2;
-	case BPF_W:
-		return 4;
-	default:
-		return 8;
-	}
-}
-
 static void may_fault(struct x86_jit *j, struct bpfu_pos pos, uint8_t dst)
 {
 	struct x86_cold cold = { .kind = X86_COLD_ZERO, .dst = dst };
@@ -32,7 +18,7 @@ static void may_fault(struct x86_jit *j, struct bpfu_pos pos, uint8_t dst)
 
 static int lower_ldx(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	unsigned mode = BPF_MODE(insn->code), size = access_size(insn);
+	unsigned mode = BPF_MODE(insn->code), size = x86_access_size(insn);
 	bool sign = mode == BPF_MEMSX || mode == BPFU_PROBE_MEMSX;
 	bool probe = mode == BPFU_PROBE_MEM || mode == BPFU_PROBE_MEMSX;
 	struct x86_mem mem;
@@ -79,7 +65,7 @@ static int lower_ld_imm64(struct x86_jit *j, const struct bpf_insn *insn)
 
 static void store(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	unsigned size = access_size(insn);
+	unsigned size = x86_access_size(insn);
 	struct x86_mem mem;
 	int32_t imm;
 	uint8_t src;
@@ -103,7 +89,7 @@ int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn)
 	case BPF_ST:
 		if (BPF_MODE(insn->code) != BPF_MEM)
 			return -EINVAL;
-		x86_store_i(j->cb, access_size(insn), bpfu_x86_addr(j, insn->dst_reg, insn->off),
+		x86_store_i(j->cb, x86_access_size(insn), bpfu_x86_addr(j, insn->dst_reg, insn->off),
 			    insn->imm);
 		return 0;
 	case BPF_STX:
