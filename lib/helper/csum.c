@@ -26,13 +26,13 @@ static uint32_t csum_sub(uint32_t a, uint32_t b)
 	return csum_add(a, ~b);
 }
 
-/* @len is a multiple of 4. */
+/* As if the bytes went on with zeros up to a whole word. */
 static uint32_t csum_partial(const void *buf, uint32_t len, uint32_t sum)
 {
-	uint32_t word;
-
 	for (uint32_t i = 0; i < len; i += 4) {
-		memcpy(&word, (const char *)buf + i, 4);
+		uint32_t word = 0;
+
+		memcpy(&word, (const char *)buf + i, BPFU_MIN(len - i, 4u));
 		sum = csum_add(sum, word);
 	}
 	return sum;
@@ -49,8 +49,6 @@ uint64_t bpfu_helper_csum_diff(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r
 	uint32_t from_size = (uint32_t)r2, to_size = (uint32_t)r4, sum = (uint32_t)r5;
 	const void *from = bpfu_ptr(r1), *to = bpfu_ptr(r3);
 
-	if ((from_size | to_size) % 4)
-		return (int64_t)-EINVAL;
 	if (from_size && to_size)
 		sum = csum_sub(csum_partial(to, to_size, sum), csum_partial(from, from_size, 0));
 	else if (to_size)

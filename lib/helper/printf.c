@@ -4,8 +4,8 @@
  * subset of printf, checked in full before anything is printed:
  *
  *   %[0 +-]*[width]  then  d i u x X, with l or ll      integers
- *                          c s                          next: end, space or punctuation
- *                          pks pus                      strings, the same
+ *                          c
+ *                          s pks pus                    next: end, space or punctuation
  *                          p px pK ps pS pB             addresses (no symbol table: hexadecimal)
  *                          pi4 pI4 pi6 pI6              addresses in memory
  *
@@ -26,7 +26,7 @@
 #define TRACE_PRINTK_ARGS 3
 #define LINE_SIZE 1024 /* MAX_BPRINTF_BUF */
 #define ARG_SPACE 512  /* MAX_BPRINTF_BIN_ARGS */
-#define MAX_WIDTH 8192 /* beyond any buffer; keeps arithmetic small */
+#define MAX_WIDTH ((1 << 23) - 1) /* FIELD_WIDTH_MAX */
 
 enum conv { CONV_INT, CONV_LONG, CONV_CHAR, CONV_STR, CONV_PTR, CONV_SYM, CONV_IP };
 
@@ -50,6 +50,17 @@ static bool ends_spec(char c)
 	return !c || bpfu_is_space(c) || bpfu_is_punct(c);
 }
 
+/*
+ * The kernel checks and prints a format in two places, and the printing side takes all letters and
+ * digits after %p for the pointer's kind, and no width for what lies in memory.
+ */
+static const char *skip_kind(const char *s)
+{
+	while (bpfu_is_alpha(*s) || bpfu_is_digit(*s))
+		s++;
+	return s;
+}
+
 static int parse_pointer(const char **p, struct spec *spec)
 {
 	const char *s = *p; /* at the p */
@@ -61,24 +72,26 @@ static int parse_pointer(const char **p, struct spec *spec)
 	}
 	if ((s[1] == 'k' || s[1] == 'u') && s[2] == 's') {
 		spec->conv = CONV_STR;
+		spec->width = 0;
 		*p = s + 3;
 		return ends_spec(s[3]) ? 0 : -EINVAL;
 	}
 	if (s[1] == 'x' || s[1] == 'K') {
 		spec->conv = CONV_PTR;
-		*p = s + 2;
+		*p = skip_kind(s + 2);
 		return 0;
 	}
 	if (s[1] == 's' || s[1] == 'S' || s[1] == 'B') {
 		spec->conv = CONV_SYM;
-		*p = s + 2;
+		*p = skip_kind(s + 2);
 		return 0;
 	}
 	if ((s[1] == 'i' || s[1] == 'I') && (s[2] == '4' || s[2] == '6')) {
 		spec->conv = CONV_IP;
+		spec->width = 0;
 		spec->letter = s[1];
 		spec->ip6 = s[2] == '6';
-		*p = s + 3;
+		*p = skip_kind(s + 3);
 		return 0;
 	}
 	return -EINVAL;
@@ -86,6 +99,8 @@ static int parse_pointer(const char **p, struct spec *spec)
 
 static const char *parse_flags(const char *s, struct spec *spec)
 {
+	uint32_t width = 0;
+
 	for (; *s == '0' || *s == '+' || *s == '-' || *s == ' '; s++) {
 		spec->zero |= *s == '0';
 		spec->plus |= *s == '+';
@@ -93,7 +108,10 @@ static const char *parse_flags(const char *s, struct spec *spec)
 		spec->space |= *s == ' ';
 	}
 	for (; bpfu_is_digit(*s); s++)
-		spec->width = BPFU_MIN(spec->width * 10 + (uint32_t)(*s - '0'), MAX_WIDTH);
+		width = width * 10 + (uint32_t)(*s - '0');
+	/* An int that may have wrapped; a negative width is none. */
+	if ((int32_t)width > 0)
+		spec->width = BPFU_MIN(width, MAX_WIDTH);
 	return s;
 }
 
@@ -111,7 +129,7 @@ static int parse_spec(const char **p, struct spec *spec)
 	if (*s == 's' || *s == 'c') {
 		spec->conv = *s == 's' ? CONV_STR : CONV_CHAR;
 		*p = s + 1;
-		return ends_spec(s[1]) ? 0 : -EINVAL;
+		return *s == 'c' || ends_spec(s[1]) ? 0 : -EINVAL;
 	}
 	for (; *s == 'l' && longs < 2; s++)
 		longs++;
@@ -130,17 +148,32 @@ static void out_char(struct out *o, char c)
 	o->len++;
 }
 
+/* Fields may be far wider than the buffer. */
+static void out_repeat(struct out *o, char c, size_t cnt)
+{
+	size_t room = o->len + 1 < o->size ? o->size - 1 - o->len : 0;
+
+	if (room)
+		memset(o->buf + o->len, c, BPFU_MIN(room, cnt));
+	o->len += cnt;
+}
+
+static void out_text(struct out *o, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		out_char(o, text[i]);
+}
+
 /* A field of @text, padded to the width of @spec. */
 static void out_field(struct out *o, const struct spec *spec, const char *text, size_t len)
 {
 	size_t pad = spec->width > len ? spec->width - len : 0;
 
-	for (; !spec->left && pad; pad--)
-		out_char(o, ' ');
-	for (size_t i = 0; i < len; i++)
-		out_char(o, text[i]);
-	for (; pad; pad--)
-		out_char(o, ' ');
+	if (!spec->left)
+		out_repeat(o, ' ', pad);
+	out_text(o, text, len);
+	if (spec->left)
+		out_repeat(o, ' ', pad);
 }
 
 static void out_int(struct out *o, const struct spec *spec, uint64_t value)
@@ -163,12 +196,9 @@ static void out_int(struct out *o, const struct spec *spec, uint64_t value)
 	else if (is_signed && (spec->plus || spec->space))
 		text[len++] = spec->plus ? '+' : ' ';
 	if (spec->zero && !spec->left) {
-		struct spec plain = { .left = true };
-
-		out_field(o, &plain, text, len);
-		for (size_t used = len + n; used < spec->width; used++)
-			out_char(o, '0');
-		out_field(o, &plain, digits, n);
+		out_text(o, text, len);
+		out_repeat(o, '0', spec->width > len + n ? spec->width - len - n : 0);
+		out_text(o, digits, n);
 		return;
 	}
 	memcpy(text + len, digits, n);
@@ -261,7 +291,8 @@ static int walk(const char *fmt, uint32_t fmt_size, const uint64_t *args, uint32
 	while (*p) {
 		char c = *p++;
 
-		if ((uint8_t)c > 0x7f || (!bpfu_is_print(c) && !bpfu_is_space(c)))
+		/* Bytes of UTF-8 pass, control characters do not. */
+		if ((uint8_t)c <= 0x7f && !bpfu_is_print(c) && !bpfu_is_space(c))
 			return -EINVAL;
 		if (c != '%' || *p == '%') {
 			p += c == '%';
