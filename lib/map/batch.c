@@ -121,8 +121,8 @@ static int delete_one(struct bpfu_map *map, const struct bpfu_map_batch *batch, 
 }
 
 static int for_all_keys(struct bpfu_map *map, struct bpfu_map_batch *batch,
-			int (*one)(struct bpfu_map *, const struct bpfu_map_batch *, struct copies *,
-				   uint32_t))
+			int (*one)(struct bpfu_map *, const struct bpfu_map_batch *,
+				   struct copies *, uint32_t))
 {
 	uint32_t cnt = batch->count;
 	struct copies c;

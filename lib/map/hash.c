@@ -7,26 +7,26 @@
  *    [0] head  -------> | next | hash gen | key | value |
  *        lock              |
  *        removals          +--> | next | hash gen | key | value |
- *    [1] head                      |
- *        ...                       +--> end mark of bucket 0: (0 << 1) | 1
+ *    [1] head
+ *        ...
  *
  * Changes to a chain hold the bucket's lock. Look-ups hold nothing, and that is the difficult part,
- * since elements are used again at once: a program that adds and removes in one long section must not
- * need memory without end. So an element may turn up in another bucket, or with another key, while
- * a look-up stands on it. Three things make that visible:
+ * since elements are used again at once: a program that adds and removes in one long section must
+ * not need memory without end. So an element may turn up in another bucket, elsewhere in the same
+ * one, or with another key, while a look-up stands on it. Two things make that visible:
  *
- *  - gen is even while the element is in the map and changes whenever it leaves. A look-up that finds
- *    its key reads gen before and after comparing; only if both are equal has it seen one key
- *    and not half of two.
- *  - The end mark names the bucket. A look-up that was led into another chain ends at a wrong mark.
- *  - removals counts the elements that left the bucket. One that was led to a later place in the same
- *    chain, past elements that it has not seen, finds it changed. It is raised before the element
- *    can be used again, hence seen by whoever saw the element in its new place.
+ *  - gen is even while the element is in the map and changes whenever it leaves. A look-up that
+ * finds its key reads gen before and after comparing; only if both are equal has it seen one key
+ *    and not half of two. Commands check it again after they have copied the value.
+ *  - removals counts the elements that left the bucket. A look-up can be led astray, into another
+ *    chain or past elements of its own, only by an element that it met in its bucket and that was
+ * used again since. The counter is raised before that can happen, hence seen to have changed by
+ *    whoever saw the element in its new place.
  *
- * "Not found" is the answer only if the mark is right and removals unchanged, else the look-up starts
- * again, which means that somebody else has got on. An update of an existing key puts a new element
- * into the old one's place by one store, so that the key never seems absent; programs that hold the
- * old value keep what they see until the element is used again, as in a kernel.
+ * "Not found" is the answer only if removals is unchanged, else the look-up starts again, which
+ * means that somebody else has got on. An update of an existing key puts a new element into the old
+ * one's place by one store, so that the key never seems absent; programs that hold the old value
+ * keep what they see until the element is used again, as in a kernel.
  *
  * Elements' memory stays the map's: it goes back to the system, after a grace period, only as whole
  * chunks (htab_pool.c). Look-ups run in a section for that reason.
@@ -63,8 +63,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /*
- * Multiply and fold per eight bytes, the seed in both factors: who does not know it cannot choose keys
- * that collide.
+ * Multiply and fold per eight bytes, the seed in both factors: who does not know it cannot choose
+ * keys that collide.
  */
 static uint32_t hash_key(const struct bpfu_htab *htab, const void *key)
 {
@@ -273,20 +273,14 @@ static struct bpfu_htab_elem *find(struct bpfu_htab *htab, const void *key, uint
 	struct bpfu_htab_elem *elem;
 	uint32_t hash, removals;
 	struct bpfu_htab_bucket *bucket = bpfu_htab_bucket_of(htab, key, &hash);
-	uint64_t link;
 
 	do {
 		removals = atomic_load_explicit(&bucket->removals, memory_order_acquire);
-		link = atomic_load_explicit(&bucket->head, memory_order_acquire);
-		if (!link)
-			return NULL;
-		while ((elem = bpfu_htab_elem_at(link))) {
+		for (elem = bpfu_htab_follow(&bucket->head); elem;
+		     elem = bpfu_htab_follow(&elem->next))
 			if (has_key(htab, elem, hash, key, gen))
 				return elem;
-			link = atomic_load_explicit(&elem->next, memory_order_acquire);
-		}
-	} while (link != bpfu_htab_end(hash & htab->mask) ||
-		 atomic_load_explicit(&bucket->removals, memory_order_acquire) != removals);
+	} while (atomic_load_explicit(&bucket->removals, memory_order_acquire) != removals);
 	return NULL;
 }
 
@@ -344,12 +338,12 @@ int bpfu_htab_lock(struct bpfu_htab_bucket *bucket)
 
 struct bpfu_htab_elem *bpfu_htab_find_locked(const struct bpfu_htab *htab,
 					     struct bpfu_htab_bucket *bucket, uint32_t hash,
-					     const void *key, _Atomic uint64_t **link)
+					     const void *key, struct bpfu_htab_link **link)
 {
 	struct bpfu_htab_elem *elem;
 
 	*link = &bucket->head;
-	for (elem = bpfu_htab_first(bucket); elem; elem = bpfu_htab_next(elem)) {
+	for (elem = bpfu_htab_follow(*link); elem; elem = bpfu_htab_follow(*link)) {
 		if (atomic_load_explicit(&elem->hash, memory_order_relaxed) == hash &&
 		    bpfu_value_equal(elem->key, key, htab->key_size))
 			return elem;
@@ -374,48 +368,49 @@ static void retire(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
 	bpfu_htab_elem_free(htab, elem, replaced);
 }
 
-void bpfu_htab_remove(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
-		      struct bpfu_htab_elem *elem, _Atomic uint64_t *link)
+static void point(struct bpfu_htab_link *link, struct bpfu_htab_elem *elem)
 {
-	atomic_store_explicit(link, atomic_load_explicit(&elem->next, memory_order_relaxed),
-			      memory_order_release);
+	atomic_store_explicit(&link->to, elem, memory_order_release);
+}
+
+void bpfu_htab_remove(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
+		      struct bpfu_htab_elem *elem, struct bpfu_htab_link *link)
+{
+	point(link, bpfu_htab_follow(&elem->next));
 	retire(htab, bucket, elem, false);
 }
 
 /* Fill @elem and have *@link point to it; what follows is @next. */
 static void publish(struct bpfu_htab *htab, struct bpfu_htab_elem *elem, uint32_t hash,
-		    const void *key, const struct new_value *value, _Atomic uint64_t *link,
-		    uint64_t next)
+		    const void *key, const struct new_value *value, struct bpfu_htab_link *link,
+		    struct bpfu_htab_elem *next)
 {
 	/* Whoever sees part of the new contents must not see the old gen after it. */
 	bpfu_release_fence();
 	atomic_store_explicit(&elem->hash, hash, memory_order_relaxed);
 	bpfu_value_write(elem->key, key, htab->key_size);
 	write_value(htab, elem, value, true);
-	atomic_store_explicit(&elem->next, next, memory_order_release);
+	point(&elem->next, next);
 	set_gen(elem, atomic_load_explicit(&elem->gen, memory_order_relaxed) + 1);
-	atomic_store_explicit(link, bpfu_u64(elem), memory_order_release);
+	point(link, elem);
 }
 
 static int insert(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket, uint32_t hash,
 		  const void *key, const struct new_value *value)
 {
-	uint64_t head = atomic_load_explicit(&bucket->head, memory_order_relaxed);
 	struct bpfu_htab_elem *elem;
 	int err;
 
 	err = bpfu_htab_elem_alloc(htab, false, &elem);
-	if (err)
-		return err;
-	if (!head)
-		head = bpfu_htab_end(hash & htab->mask);
-	publish(htab, elem, hash, key, value, &bucket->head, head);
-	return 0;
+	if (!err)
+		publish(htab, elem, hash, key, value, &bucket->head,
+			bpfu_htab_follow(&bucket->head));
+	return err;
 }
 
 static int replace(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
 		   struct bpfu_htab_elem *old, uint32_t hash, const void *key,
-		   const struct new_value *value, _Atomic uint64_t *link)
+		   const struct new_value *value, struct bpfu_htab_link *link)
 {
 	struct bpfu_htab_elem *elem;
 	int err;
@@ -432,8 +427,7 @@ static int replace(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
 	}
 	if (err)
 		return err;
-	publish(htab, elem, hash, key, value, link,
-		atomic_load_explicit(&old->next, memory_order_relaxed));
+	publish(htab, elem, hash, key, value, link, bpfu_htab_follow(&old->next));
 	retire(htab, bucket, old, true);
 	return 0;
 }
@@ -443,7 +437,7 @@ static int update(struct bpfu_htab *htab, const void *key, const struct new_valu
 {
 	struct bpfu_htab_bucket *bucket;
 	struct bpfu_htab_elem *old;
-	_Atomic uint64_t *link;
+	struct bpfu_htab_link *link;
 	uint32_t hash;
 	int err;
 
@@ -479,7 +473,9 @@ static int htab_update_user(struct bpfu_map *map, const void *key, const void *v
 	const struct new_value new_value = { .bytes = value, .all_cpus = true };
 	int err;
 
-	/* A section, as programs have it: the chunk that we look into may be replaced and unmapped. */
+	/*
+	 * A section, as programs have it: the chunk that we look into may be replaced and unmapped.
+	 */
 	bpfu_rcu_read_lock();
 	err = update(bpfu_htab_of(map), key, &new_value, flags);
 	bpfu_rcu_read_unlock();
@@ -491,7 +487,7 @@ static int take_out(struct bpfu_htab *htab, const void *key, void *value)
 {
 	struct bpfu_htab_bucket *bucket;
 	struct bpfu_htab_elem *elem;
-	_Atomic uint64_t *link;
+	struct bpfu_htab_link *link;
 	uint32_t hash;
 	int err;
 

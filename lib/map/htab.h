@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hash table under HASH and PERCPU_HASH. Insides only: hash.c (operations), htab_pool.c (memory of
- * elements), htab_walk.c (iteration). The essay is in hash.c.
+ * The hash table under HASH and PERCPU_HASH. Insides only: hash.c (operations), htab_pool.c (memory
+ * of elements), htab_walk.c (iteration). The essay is in hash.c.
  */
 #ifndef BPFU_MAP_HTAB_H
 #define BPFU_MAP_HTAB_H
@@ -20,8 +20,13 @@ struct bpfu_htab_shard {
 	struct bpfu_htab_elem *free;      /* under .lock */
 } __attribute__((aligned(64)));
 
+/* What points to the next element of a chain. */
+struct bpfu_htab_link {
+	_Atomic(struct bpfu_htab_elem *) to;
+};
+
 struct bpfu_htab_elem {
-	_Atomic uint64_t next;            /* address of the next in the chain, or bpfu_htab_end() */
+	struct bpfu_htab_link next;
 	struct bpfu_htab_elem *free_next; /* under the shard's lock */
 	_Atomic uint32_t hash;
 	_Atomic uint32_t gen;             /* odd: free, or not yet filled */
@@ -34,7 +39,7 @@ struct bpfu_htab_chunk {
 	struct bpfu_htab_chunk *next;     /* of the pool, under .grow_lock */
 	uint64_t size;                    /* bytes */
 	uint32_t cnt;                     /* elements */
-	_Atomic uint32_t used;            /* elements handed out for the first time, may exceed .cnt */
+	_Atomic uint32_t used; /* elements handed out for the first time, may exceed .cnt */
 	uint32_t seen_free;               /* trimming */
 	uint32_t value_size;              /* bytes per element in per-CPU memory, or 0 */
 	void *values;                     /* per-CPU pointer of them, or NULL */
@@ -42,7 +47,7 @@ struct bpfu_htab_chunk {
 };
 
 struct bpfu_htab_bucket {
-	_Atomic uint64_t head;            /* as bpfu_htab_elem.next, or 0: never used */
+	struct bpfu_htab_link head;
 	struct bpfu_lock lock;            /* of changes to the chain */
 	_Atomic uint32_t removals;        /* changes only under .lock */
 };
@@ -75,27 +80,9 @@ static inline struct bpfu_htab *bpfu_htab_of(struct bpfu_map *map)
 	return bpfu_container_of(map, struct bpfu_htab, map);
 }
 
-/* ---- chains ---- */
-
-/* What ends the chain of bucket @idx; never an address. */
-static inline uint64_t bpfu_htab_end(uint32_t idx)
+static inline struct bpfu_htab_elem *bpfu_htab_follow(const struct bpfu_htab_link *link)
 {
-	return (uint64_t)idx << 1 | 1;
-}
-
-static inline struct bpfu_htab_elem *bpfu_htab_elem_at(uint64_t link)
-{
-	return link & 1 ? NULL : bpfu_ptr(link);
-}
-
-static inline struct bpfu_htab_elem *bpfu_htab_first(struct bpfu_htab_bucket *bucket)
-{
-	return bpfu_htab_elem_at(atomic_load_explicit(&bucket->head, memory_order_acquire));
-}
-
-static inline struct bpfu_htab_elem *bpfu_htab_next(struct bpfu_htab_elem *elem)
-{
-	return bpfu_htab_elem_at(atomic_load_explicit(&elem->next, memory_order_acquire));
+	return atomic_load_explicit(&link->to, memory_order_acquire);
 }
 
 /* ---- elements ---- */
@@ -128,11 +115,11 @@ struct bpfu_htab_bucket *bpfu_htab_bucket_of(struct bpfu_htab *htab, const void 
 /* The element with @key in @bucket, or NULL; *@link is what points to it. */
 struct bpfu_htab_elem *bpfu_htab_find_locked(const struct bpfu_htab *htab,
 					     struct bpfu_htab_bucket *bucket, uint32_t hash,
-					     const void *key, _Atomic uint64_t **link);
+					     const void *key, struct bpfu_htab_link **link);
 
 /* Unlink @elem, to which *@link points, and give it to the pool. */
 void bpfu_htab_remove(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
-		      struct bpfu_htab_elem *elem, _Atomic uint64_t *link);
+		      struct bpfu_htab_elem *elem, struct bpfu_htab_link *link);
 
 /* ---- htab_pool.c ---- */
 

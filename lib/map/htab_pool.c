@@ -6,15 +6,15 @@
  *                                   ^                              |
  *                                   +------------------------------+
  *
- * A preallocated map has one chunk with max_entries elements, so an empty pool is a full map; its pages
- * are touched at first use only. It has a few more elements in reserve, for updates that replace an
- * element while the map is full: such an update takes from the reserve and the old element refills
- * it. Free elements go to the reserve first, so what is missing there is in the hands of an update,
- * and never is it taken from what the map can hold.
+ * A preallocated map has one chunk with max_entries elements, so an empty pool is a full map; its
+ * pages are touched at first use only. It has a few more elements in reserve, for updates that
+ * replace an element while the map is full: such an update takes from the reserve and the old
+ * element refills it. Free elements go to the reserve first, so what is missing there is in the
+ * hands of an update, and never is it taken from what the map can hold.
  *
  * A map without preallocation counts its elements, and adds chunks as they are needed. When most
- * elements have become free, chunks whose elements all are, are taken off the free lists and unmapped
- * after a grace period. That is done by commands only: it takes time.
+ * elements have become free, chunks whose elements all are, are taken off the free lists and
+ * unmapped after a grace period. That is done by commands only: it takes time.
  *
  * No malloc in here after creation: programs run in signal handlers and inside probed allocators.
  */
@@ -327,7 +327,8 @@ void bpfu_htab_pool_release(struct bpfu_htab *htab)
 {
 	struct bpfu_htab_chunk *chunk, *next;
 
-	for (chunk = atomic_load_explicit(&htab->chunk, memory_order_relaxed); chunk; chunk = next) {
+	for (chunk = atomic_load_explicit(&htab->chunk, memory_order_relaxed); chunk;
+	     chunk = next) {
 		next = chunk->next;
 		chunk_free_memory(chunk, !htab->prealloc);
 	}
@@ -396,8 +397,8 @@ static struct bpfu_htab_chunk *unlist_chunks(struct bpfu_htab *htab)
 }
 
 /*
- * Three quarters of at least four chunks are free: then it is worth the walk, which is paid for by as
- * many removals since the last one.
+ * Three quarters of at least four chunks are free: then it is worth the walk, which is paid for by
+ * as many removals since the last one.
  */
 static bool is_wasteful(const struct bpfu_htab *htab)
 {

@@ -24,12 +24,12 @@ static int first_key_from(struct bpfu_htab *htab, uint64_t idx, void *next_key)
 
 	for (; idx <= htab->mask; idx++) {
 		bucket = &htab->buckets[idx];
-		if (!bpfu_htab_first(bucket))
+		if (!bpfu_htab_follow(&bucket->head))
 			continue;
 		err = bpfu_htab_lock(bucket);
 		if (err)
 			return err;
-		elem = bpfu_htab_first(bucket);
+		elem = bpfu_htab_follow(&bucket->head);
 		if (elem)
 			bpfu_value_read(next_key, elem->key, htab->key_size);
 		bpfu_unlock(&bucket->lock);
@@ -44,7 +44,7 @@ int bpfu_htab_get_next_key(struct bpfu_map *map, const void *key, void *next_key
 	struct bpfu_htab *htab = bpfu_htab_of(map);
 	struct bpfu_htab_elem *elem, *next = NULL;
 	struct bpfu_htab_bucket *bucket;
-	_Atomic uint64_t *link;
+	struct bpfu_htab_link *link;
 	uint32_t hash;
 	int err;
 
@@ -56,7 +56,7 @@ int bpfu_htab_get_next_key(struct bpfu_map *map, const void *key, void *next_key
 		return err;
 	elem = bpfu_htab_find_locked(htab, bucket, hash, key, &link);
 	if (elem)
-		next = bpfu_htab_next(elem);
+		next = bpfu_htab_follow(&elem->next);
 	if (next)
 		bpfu_value_read(next_key, next->key, htab->key_size);
 	bpfu_unlock(&bucket->lock);
@@ -82,13 +82,14 @@ static void walk_bucket(struct walk *w, uint32_t idx)
 	struct bpfu_htab_elem *elem, *next;
 	uint64_t ret;
 
-	for (elem = bpfu_htab_first(&w->htab->buckets[idx]); elem && !w->stop; elem = next) {
+	for (elem = bpfu_htab_follow(&w->htab->buckets[idx].head); elem && !w->stop; elem = next) {
 		/* The callback may delete the element. */
-		next = bpfu_htab_next(elem);
+		next = bpfu_htab_follow(&elem->next);
 		if (atomic_load_explicit(&elem->gen, memory_order_acquire) & 1)
 			continue;
 		/* In another bucket by now: there we will see it, or have seen it. */
-		if ((atomic_load_explicit(&elem->hash, memory_order_relaxed) & w->htab->mask) != idx)
+		if ((atomic_load_explicit(&elem->hash, memory_order_relaxed) & w->htab->mask) !=
+		    idx)
 			break;
 		w->visited++;
 		ret = bpfu_callback_call(w->callback, bpfu_u64(&w->htab->map), bpfu_u64(elem->key),
@@ -141,7 +142,7 @@ static uint32_t chain_length(struct bpfu_htab_bucket *bucket)
 	struct bpfu_htab_elem *elem;
 	uint32_t cnt = 0;
 
-	for (elem = bpfu_htab_first(bucket); elem; elem = bpfu_htab_next(elem))
+	for (elem = bpfu_htab_follow(&bucket->head); elem; elem = bpfu_htab_follow(&elem->next))
 		cnt++;
 	return cnt;
 }
@@ -154,12 +155,13 @@ static void copy_chain(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
 	struct bpfu_htab_elem *elem;
 	uint32_t i = 0;
 
-	for (elem = bpfu_htab_first(bucket); elem; elem = bpfu_htab_next(elem), i++) {
+	for (elem = bpfu_htab_follow(&bucket->head); elem;
+	     elem = bpfu_htab_follow(&elem->next), i++) {
 		bpfu_value_read(copy->keys + (uint64_t)htab->key_size * i, elem->key,
 				htab->key_size);
 		bpfu_htab_read_value(htab, elem, copy->values + value_size * i);
 	}
-	while (del && (elem = bpfu_htab_first(bucket)))
+	while (del && (elem = bpfu_htab_follow(&bucket->head)))
 		bpfu_htab_remove(htab, bucket, elem, &bucket->head);
 }
 
@@ -174,7 +176,7 @@ static int take_bucket(struct bpfu_htab *htab, uint32_t idx, uint32_t room, bool
 	int err;
 
 	*cnt = 0;
-	if (!bpfu_htab_first(bucket))
+	if (!bpfu_htab_follow(&bucket->head))
 		return 0;
 	for (;;) {
 		err = bpfu_htab_lock(bucket);

@@ -126,7 +126,8 @@ uint32_t bpfu_map_user_value_size(const struct bpfu_map *map)
 
 int bpfu_map_lookup_user(struct bpfu_map *map, const void *key, void *value, uint64_t flags)
 {
-	return map->ops->lookup_user ? map->ops->lookup_user(map, key, value, flags) : -BPFU_ENOTSUPP;
+	return map->ops->lookup_user ? map->ops->lookup_user(map, key, value, flags) :
+				       -BPFU_ENOTSUPP;
 }
 
 int bpfu_map_update_user(struct bpfu_map *map, const void *key, const void *value, uint64_t flags)

@@ -125,8 +125,9 @@ int bpfu_map_create(const union bpf_attr *attr, struct bpfu_btf *btf, struct bpf
 uint32_t bpfu_map_user_value_size(const struct bpfu_map *map);
 
 /*
- * The commands' middle layer: dispatch to the ops, with the kernel's errors for what a type does not
- * have. Whether the descriptor may read or write, and whether the map is frozen, is the caller's.
+ * The commands' middle layer: dispatch to the ops, with the kernel's errors for what a type does
+ * not have. Whether the descriptor may read or write, and whether the map is frozen, is the
+ * caller's.
  */
 int bpfu_map_lookup_user(struct bpfu_map *map, const void *key, void *value, uint64_t flags);
 int bpfu_map_update_user(struct bpfu_map *map, const void *key, const void *value, uint64_t flags);

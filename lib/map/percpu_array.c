@@ -129,7 +129,8 @@ static int percpu_array_lookup_user(struct bpfu_map *map, const void *key, void 
 	if (!pptr)
 		return -ENOENT;
 	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++)
-		bpfu_value_read((char *)value + (size_t)size * cpu, bpfu_percpu_of(pptr, cpu), size);
+		bpfu_value_read((char *)value + (size_t)size * cpu, bpfu_percpu_of(pptr, cpu),
+				size);
 	return 0;
 }
 

@@ -16,8 +16,8 @@ struct bpfu_prog;
 bool bpfu_prog_array_accepts(struct bpfu_map *map, const struct bpfu_prog *prog);
 
 /*
- * Drop all programs of @map. Done when its last user reference goes (ops->release_uref): a program in an
- * array that it jumps through itself would otherwise keep both for ever.
+ * Drop all programs of @map. Done when its last user reference goes (ops->release_uref): a program
+ * in an array that it jumps through itself would otherwise keep both for ever.
  */
 void bpfu_prog_array_clear(struct bpfu_map *map);
 

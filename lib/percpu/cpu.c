@@ -11,19 +11,20 @@
  *          |                            ^              slot goes to the first waiter
  *          +----------------------------+
  *
- * A thread that needs a slot queues up. Free slots go to the head of the queue. If there is none, the
- * newcomer looks for an owner that is outside a program and takes that slot away (one membarrier, no
- * context switch); failing that it marks the slot that has been owned longest, whose owner gives it
- * up when it leaves its section or enters the next one.
+ * A thread that needs a slot queues up. Free slots go to the head of the queue. If there is none,
+ * the newcomer looks for an owner that is outside a program and takes that slot away (one
+ * membarrier, no context switch); failing that it marks the slot that has been owned longest, whose
+ * owner gives it up when it leaves its section or enters the next one.
  *
  * Fairness. Only the order of the queue decides who is next, so nobody starves. But a hand-over
  * costs two context switches, so a busy owner may keep its slot for QUANTUM_NS before it is marked:
  * waiters sleep that long, times the number of rounds until it is their turn, and then look again.
  * Every waiter does that, therefore it does not matter which of them wakes first.
  *
- * Locking. bpfu_cpu_table.lock protects the slots, the queue and the fields of bpfu_cpu_self that say so. It
- * is taken with signals blocked, because the program of an interrupting signal handler would want
- * it, too. A mark is set by anyone under the lock, and cleared by the owner under the lock.
+ * Locking. bpfu_cpu_table.lock protects the slots, the queue and the fields of bpfu_cpu_self that
+ * say so. It is taken with signals blocked, because the program of an interrupting signal handler
+ * would want it, too. A mark is set by anyone under the lock, and cleared by the owner under the
+ * lock.
  */
 #include "percpu/cpu.h"
 
@@ -172,7 +173,9 @@ void bpfu_cpu_give_back(struct bpfu_cpu_self *self)
 	grant_free_slots();
 }
 
-/* The owner whose slot @self, which waits, should get: one outside a section, or the oldest busy. */
+/*
+ * The owner whose slot @self, which waits, should get: one outside a section, or the oldest busy.
+ */
 static struct bpfu_cpu_self *choose_victim(const struct bpfu_cpu_self *self, uint64_t now)
 {
 	struct bpfu_cpu_table *t = &bpfu_cpu_table;

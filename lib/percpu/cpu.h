@@ -16,9 +16,9 @@
  *      if (self.attention) slow path           if (owner in a section) wait, else take the slot
  *
  * Whatever the interleaving, either the owner sees the mark or the revoker sees the section: the
- * membarrier is a full fence in every running thread, placed somewhere in the owner's program. Where
- * the kernel lacks it (old kernels, some emulators), the mark FENCED is set in every thread for
- * good, so that each entry takes the slow path, and that has the fence.
+ * membarrier is a full fence in every running thread, placed somewhere in the owner's program.
+ * Where the kernel lacks it (old kernels, some emulators), the mark FENCED is set in every thread
+ * for good, so that each entry takes the slow path, and that has the fence.
  *
  * cpu.c says how slots are handed over and why nobody starves.
  */
@@ -44,7 +44,9 @@ enum bpfu_cpu_attention {
 #define BPFU_STATE_NEST ((1ull << 16) - 1)
 #define BPFU_STATE_SEQ  (1ull << 16)
 
-/* What generated code reaches through the thread pointer. Offsets are ABI between cpu.c and jit/. */
+/*
+ * What generated code reaches through the thread pointer. Offsets are ABI between cpu.c and jit/.
+ */
 struct bpfu_cpu_self {
 	uint64_t percpu_off;        /* bytes to add to a per-CPU pointer; valid in a section */
 	uint32_t cpu;               /* the slot; valid in a section */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Parser of sysfs number lists (cpu_list.h), free of libc's streams: it runs at first use anywhere. */
+/*
+ * Parser of sysfs number lists (cpu_list.h), free of libc's streams: it runs at first use anywhere.
+ */
 #include "percpu/cpu_list.h"
 
 #include <errno.h>

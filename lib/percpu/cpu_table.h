@@ -21,7 +21,7 @@ struct bpfu_cpu_slot {
 struct bpfu_cpu_table {
 	struct bpfu_lock lock;
 	_Atomic uint32_t cpus;  /* number of slots, 0 before the first use; read without the lock */
-	_Atomic bool fenced;    /* no membarrier: threads get BPFU_CPU_FENCED; read without the lock */
+	_Atomic bool fenced; /* no membarrier: threads get BPFU_CPU_FENCED; read without the lock */
 	uint32_t free_slots;
 	struct bpfu_cpu_slot slots[BPFU_MAX_CPUS];
 	struct bpfu_cpu_self *threads;    /* all registered ones */

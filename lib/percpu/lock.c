@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Owner-aware futex lock (lock.h has the word's layout and the rules). The count of locks held lives
- * in the thread's bpfu_cpu_self, raised before the word is taken and lowered after it is given
- * back, so that an interrupting program never sees too few.
+ * Owner-aware futex lock (lock.h has the word's layout and the rules). The count of locks held
+ * lives in the thread's bpfu_cpu_self, raised before the word is taken and lowered after it is
+ * given back, so that an interrupting program never sees too few.
  */
 #include "percpu/lock.h"
 

@@ -7,10 +7,10 @@
  *    0     4096                    top      stride
  *          <--- read/write ------->< none > <--- read/write ---><- none ->
  *
- * The whole range is reserved without access and without backing; pages below .top become accessible
- * in steps, in all units at once, so a small user costs a few pages. The range is as large as can be
- * had for nothing: address space limits are kept clear of, and emulators, which keep a record of every
- * page, are recognised by the time that a reservation takes.
+ * The whole range is reserved without access and without backing; pages below .top become
+ * accessible in steps, in all units at once, so a small user costs a few pages. The range is as
+ * large as can be had for nothing: address space limits are kept clear of, and emulators, which
+ * keep a record of every page, are recognised by the time that a reservation takes.
  *
  * Pages are handed out in runs. A free run gives its memory back to the system at once and is
  * therefore zero when it is used again; what it needs to be found (next run, length) lies in its
@@ -28,7 +28,15 @@
 #include "percpu/lock.h"
 #include "util/log.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+
+#ifdef HAS_ASAN
 #include <sanitizer/asan_interface.h>
 #define POISON(ptr, size)   __asan_poison_memory_region(ptr, size)
 #define UNPOISON(ptr, size) __asan_unpoison_memory_region(ptr, size)

@@ -6,16 +6,16 @@
  *       queued  ---------->  waiting  ------------------->  ready  ---> called
  *    (lock-free stack)     (.lock)                         (.lock)
  *
- * A grace period begins with one heavy barrier (cpu_table.h). After it, each thread is either outside
- * sections, and then whatever it reads in later ones was written after our unlinking; or inside, and
- * then it is noted with the number of its section, and the grace period lasts until that section
- * has ended. Sections cost nothing for this: their count is in the word that entering and leaving
- * write anyway.
+ * A grace period begins with one heavy barrier (cpu_table.h). After it, each thread is either
+ * outside sections, and then whatever it reads in later ones was written after our unlinking; or
+ * inside, and then it is noted with the number of its section, and the grace period lasts until
+ * that section has ended. Sections cost nothing for this: their count is in the word that entering
+ * and leaving write anyway.
  *
- * bpfu_call_rcu() pushes and, every BATCH callbacks, moves things along if that needs no waiting: no
- * section of its own, no lock held, nobody else at it. So at most BATCH callbacks lie about while
- * nobody reads, and each costs a BATCH-th of a barrier. If readers hold things up for long, they
- * are marked BPFU_CPU_GP, which makes bpfu_cpu_relax() end the section of long loops.
+ * bpfu_call_rcu() pushes and, every BATCH callbacks, moves things along if that needs no waiting:
+ * no section of its own, no lock held, nobody else at it. So at most BATCH callbacks lie about
+ * while nobody reads, and each costs a BATCH-th of a barrier. If readers hold things up for long,
+ * they are marked BPFU_CPU_GP, which makes bpfu_cpu_relax() end the section of long loops.
  * bpfu_rcu_barrier() marks readers, too, and sleeps until one of them leaves.
  */
 #include "percpu/rcu.h"
@@ -78,7 +78,9 @@ void bpfu_rcu_read_lock(void)
 	uint64_t state = atomic_load_explicit(&self->rcu_state, memory_order_relaxed);
 	uint64_t signals;
 
-	/* Before the look at ->registered: a signal handler must not unregister an ending thread. */
+	/*
+	 * Before the look at ->registered: a signal handler must not unregister an ending thread.
+	 */
 	atomic_store_explicit(&self->rcu_state, state + 1, BPFU_CPU_ORDER);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (bpfu_unlikely(!self->registered)) {

@@ -22,8 +22,8 @@ void bpfu_rcu_read_unlock(void);
 void bpfu_call_rcu(struct bpfu_rcu_head *head, void (*fn)(struct bpfu_rcu_head *head));
 
 /*
- * Run the callbacks that need no waiting for, if the caller is outside a section. For those who have
- * just queued something big (the memory of a map) and do not want it to wait for company.
+ * Run the callbacks that need no waiting for, if the caller is outside a section. For those who
+ * have just queued something big (the memory of a map) and do not want it to wait for company.
  */
 void bpfu_rcu_poll(void);
 

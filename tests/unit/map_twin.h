@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A map of libbpfu and its twin in the running kernel, operated in lockstep: every operation is done
- * on both, must return the same and leave the same behind, and the result is handed to the test,
- * which expects what it expects. Without bpf(2) (no root, another kernel) the twin is missing and
- * the test checks libbpfu alone.
+ * A map of libbpfu and its twin in the running kernel, operated in lockstep: every operation is
+ * done on both, must return the same and leave the same behind, and the result is handed to the
+ * test, which expects what it expects. Without bpf(2) (no root, another kernel) the twin is missing
+ * and the test checks libbpfu alone.
  */
 #ifndef TESTS_UNIT_MAP_TWIN_H
 #define TESTS_UNIT_MAP_TWIN_H
@@ -169,8 +169,8 @@ static inline int twin_next(struct twin *twin, const void *key, void *next)
 #define TWIN_BAD_ADDR 16u
 
 /*
- * One batch command, for the kernel first, then for ours, which leaves the results. Each has its own
- * cursor. Compares errno and count.
+ * One batch command, for the kernel first, then for ours, which leaves the results. Each has its
+ * own cursor. Compares errno and count.
  */
 static inline int twin_batch(struct twin *twin, int cmd, struct bpfu_map_batch *batch)
 {

@@ -24,6 +24,7 @@
 #include "bpfu/bpfu.h"
 #include "percpu/cpu.h"
 #include "percpu/cpu_list.h"
+#include "percpu/cpu_table.h"
 #include "percpu/lock.h"
 #include "percpu/percpu_alloc.h"
 
@@ -489,6 +490,72 @@ static void programs_in_signal_handlers(void **state)
 	assert_int_equal(atomic_load(&handler_bad), 0);
 }
 
+/* ---- the fence under it all ---- */
+
+enum { LITMUS_ROUNDS = 20000 };
+
+/*
+ * Store buffering: each side writes its word and reads the other's. Without a fence on both sides
+ * both may read the old value; the owner's side has only the compiler's.
+ */
+struct litmus {
+	_Alignas(64) _Atomic uint32_t owner_word;
+	_Alignas(64) _Atomic uint32_t revoker_word;
+	_Alignas(64) _Atomic uint32_t owner_round;
+	_Alignas(64) _Atomic uint32_t revoker_round;
+	uint32_t owner_saw[LITMUS_ROUNDS];
+	uint32_t revoker_saw[LITMUS_ROUNDS];
+};
+
+static void meet(_Atomic uint32_t *mine, const _Atomic uint32_t *other, uint32_t round)
+{
+	uint32_t spins = 0;
+
+	atomic_store(mine, round);
+	while (atomic_load_explicit(other, memory_order_acquire) < round)
+		if (++spins % 256 == 0)
+			sched_yield();
+}
+
+static void *litmus_owner(void *arg)
+{
+	struct litmus *l = arg;
+	uint32_t i;
+
+	for (i = 0; i < LITMUS_ROUNDS; i++) {
+		meet(&l->owner_round, &l->revoker_round, i + 1);
+		atomic_store_explicit(&l->owner_word, i + 1, BPFU_CPU_ORDER);
+		atomic_signal_fence(memory_order_seq_cst);
+		l->owner_saw[i] = atomic_load_explicit(&l->revoker_word, BPFU_CPU_ORDER);
+	}
+	return NULL;
+}
+
+static void barrier_is_a_fence_in_other_threads(void **state)
+{
+	struct litmus *l = aligned_alloc(64, sizeof(*l));
+	uint32_t i, both_old = 0;
+	pthread_t owner;
+
+	(void)state;
+	if (atomic_load(&bpfu_cpu_table.fenced))
+		skip();
+	assert_non_null(l);
+	memset(l, 0, sizeof(*l));
+	assert_int_equal(pthread_create(&owner, NULL, litmus_owner, l), 0);
+	for (i = 0; i < LITMUS_ROUNDS; i++) {
+		meet(&l->revoker_round, &l->owner_round, i + 1);
+		atomic_store(&l->revoker_word, i + 1);
+		bpfu_cpu_barrier();
+		l->revoker_saw[i] = atomic_load(&l->owner_word);
+	}
+	pthread_join(owner, NULL);
+	for (i = 0; i < LITMUS_ROUNDS; i++)
+		both_old += l->owner_saw[i] <= i && l->revoker_saw[i] <= i;
+	assert_int_equal(both_old, 0);
+	free(l);
+}
+
 /* ---- lock.h ---- */
 
 static void lock_knows_its_owner(void **state)
@@ -617,6 +684,7 @@ int main(void)
 		cmocka_unit_test(fork_frees_the_others_slots),
 		cmocka_unit_test(fork_inside_a_section),
 		cmocka_unit_test(programs_in_signal_handlers),
+		cmocka_unit_test(barrier_is_a_fence_in_other_threads),
 		cmocka_unit_test(lock_knows_its_owner),
 		cmocka_unit_test(lock_bounded_gives_up),
 		cmocka_unit_test(lock_excludes),

@@ -607,9 +607,9 @@ static void batch_without_room(void **state)
 			assert_int_equal(bpfu_map_update_user(map, &key, m.values, BPF_ANY), 0);
 		longest = 0;
 		for (idx = 0; idx <= htab->mask; idx++) {
-			struct bpfu_htab_elem *e = bpfu_htab_first(&htab->buckets[idx]);
+			struct bpfu_htab_elem *e = bpfu_htab_follow(&htab->buckets[idx].head);
 
-			for (i = 0; e; e = bpfu_htab_next(e))
+			for (i = 0; e; e = bpfu_htab_follow(&e->next))
 				i++;
 			if (i > longest) {
 				longest = i;
@@ -774,7 +774,8 @@ static uint32_t longest_chain(struct bpfu_map *map)
 
 	for (idx = 0; idx <= htab->mask; idx++) {
 		len = 0;
-		for (e = bpfu_htab_first(&htab->buckets[idx]); e; e = bpfu_htab_next(e))
+		for (e = bpfu_htab_follow(&htab->buckets[idx].head); e;
+		     e = bpfu_htab_follow(&e->next))
 			len++;
 		longest = BPFU_MAX(longest, len);
 	}
@@ -902,7 +903,9 @@ static void model_run(const struct kind *k, unsigned int seed)
 			expected = model_update(&m, (uint32_t)key, i, flags);
 			assert_int_equal(bpfu_map_update_user(map, &key, value, flags), expected);
 		} else if (op < 40) {
-			/* So that the sum over the slots is the model's value: a new element first. */
+			/*
+			 * So that the sum over the slots is the model's value: a new element first.
+			 */
 			if (cpus > 1 && m.present[key]) {
 				assert_int_equal(prog_delete(map, &key), model_delete(&m, key));
 			}

@@ -16,6 +16,7 @@
 #include "bpfu/bpfu.h"
 #include "map/htab.h"
 #include "map_twin.h"
+#include "percpu/fence.h"
 #include "percpu/percpu_alloc.h"
 
 enum { MANY = 64, FEW = 6 };
@@ -121,7 +122,8 @@ static void no_count_is_lost_in_maps(void **state)
 		union bpf_attr attr = twin_attr(types[i], 4, 8, 8, 0);
 
 		assert_int_equal(bpfu_map_create(&attr, NULL, &c.map), 0);
-		/* There from the start: a racing first update would start at 1 again, as on a kernel. */
+		/* There from the start: a racing first update would start at 1 again, as on a
+		 * kernel. */
 		memset(values, 0, cpus * 8);
 		assert_int_equal(bpfu_map_update_user(c.map, &key, values, BPF_ANY), 0);
 		run_threads(MANY, count_in_map, &c);
@@ -132,6 +134,58 @@ static void no_count_is_lost_in_maps(void **state)
 		bpfu_map_put(c.map);
 	}
 	free(values);
+}
+
+/*
+ * Threads that are mostly outside of programs, more than there are slots: leases change hands all
+ * the time, just when their owners enter again. The word in the slot says who is in.
+ */
+struct stealing {
+	uint64_t *pptr; /* per CPU: who is inside, and how many have been */
+	_Atomic uint64_t together;
+	_Atomic uint32_t next_thread;
+};
+
+static void *enter_now_and_then(void *arg)
+{
+	struct stealing *s = arg;
+	uint32_t me = 1 + atomic_fetch_add(&s->next_thread, 1), i, pause;
+	unsigned int seed = seed_base + me;
+	uint64_t *word;
+
+	for (i = 0; i < WORK(100000); i++) {
+		bpfu_cpu_enter();
+		word = bpfu_percpu_this(s->pptr);
+		if (word[0])
+			atomic_fetch_add(&s->together, 1);
+		word[0] = me;
+		word[1]++;
+		for (pause = i % 8; pause; pause--)
+			bpfu_pause();
+		if (word[0] != me)
+			atomic_fetch_add(&s->together, 1);
+		word[0] = 0;
+		bpfu_cpu_exit();
+		for (pause = (uint32_t)rand_r(&seed) % 32; pause; pause--)
+			bpfu_pause();
+	}
+	return NULL;
+}
+
+static void nobody_is_robbed_inside(void **state)
+{
+	struct stealing s = { .pptr = bpfu_percpu_alloc(64) };
+	uint64_t total = 0;
+	uint32_t cpu;
+
+	(void)state;
+	assert_non_null(s.pptr);
+	run_threads(FEW, enter_now_and_then, &s);
+	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++)
+		total += ((uint64_t *)bpfu_percpu_of(s.pptr, cpu))[1];
+	assert_int_equal(atomic_load(&s.together), 0);
+	assert_int_equal(total, (uint64_t)FEW * WORK(100000));
+	bpfu_percpu_free(s.pptr, 64);
 }
 
 /* Threads that start, run a few programs and end, all the time, against ones that stay. */
@@ -172,8 +226,8 @@ static void threads_come_and_go(void **state)
 /* ---- hash tables ---- */
 
 /*
- * A value tells which key it belongs to: both words derive from the key and a random number. Whoever
- * sees words of two keys, or of a freed element, notices.
+ * A value tells which key it belongs to: both words derive from the key and a random number.
+ * Whoever sees words of two keys, or of a freed element, notices.
  */
 enum { KEYS = 40 };
 
@@ -354,8 +408,8 @@ static void percpu_hash_no_prealloc(void **state)
 }
 
 /*
- * One bucket for everything, keys that stay among keys that come and go: look-ups are led astray all
- * the time, and must find what is there.
+ * One bucket for everything, keys that stay among keys that come and go: look-ups are led astray
+ * all the time, and must find what is there.
  */
 static void *find_the_steady(void *arg)
 {
@@ -406,7 +460,9 @@ static void nothing_steady_is_missed(void **state)
 	bpfu_rcu_barrier();
 }
 
-/* Growing to many chunks and shrinking to few, while programs look on: use after unmapping, if any. */
+/*
+ * Growing to many chunks and shrinking to few, while programs look on: use after unmapping, if any.
+ */
 static void *grow_and_shrink(void *arg)
 {
 	struct hashing *h = arg;
@@ -457,6 +513,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_count_is_lost),
 		cmocka_unit_test(no_count_is_lost_in_maps),
+		cmocka_unit_test(nobody_is_robbed_inside),
 		cmocka_unit_test(threads_come_and_go),
 		cmocka_unit_test(hash_prealloc),
 		cmocka_unit_test(hash_no_prealloc),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Per-CPU memory: zeroed, aligned, disjoint, returned, and as large as the address space allows. The
- * cases that change limits of the process run in a child each.
+ * Per-CPU memory: zeroed, aligned, disjoint, returned, and as large as the address space allows.
+ * The cases that change limits of the process run in a child each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
