@@ -63,12 +63,24 @@ static struct bpfu_map *map_of_imm(const struct bpfu_prog *prog, uint8_t pseudo,
 	return NULL;
 }
 
-static void dump_ld_imm64(const struct bpfu_prog *prog, struct bpf_insn *insn)
+/* Number of the function that starts at instruction @idx. */
+static uint32_t subprog_at(const struct bpfu_prog *prog, uint32_t idx)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < prog->subprog_cnt && prog->subprogs[i].start != idx)
+		i++;
+	return i;
+}
+
+static void dump_ld_imm64(const struct bpfu_prog *prog, struct bpf_insn *insn, uint32_t idx)
 {
 	uint8_t pseudo = insn->src_reg;
 	struct bpfu_map *map;
 	uint32_t off;
 
+	if (pseudo == BPF_PSEUDO_FUNC)
+		insn[1].imm = subprog_at(prog, idx + 1 + insn[0].imm);
 	if (!pseudo || pseudo == BPF_PSEUDO_FUNC || pseudo == BPF_PSEUDO_BTF_ID)
 		return;
 	if (pseudo == BPF_PSEUDO_MAP_IDX)
@@ -81,11 +93,15 @@ static void dump_ld_imm64(const struct bpfu_prog *prog, struct bpf_insn *insn)
 	insn[1].imm = off;
 }
 
-static void dump_insn(const struct bpfu_prog *prog, struct bpf_insn *insn)
+static void dump_insn(const struct bpfu_prog *prog, struct bpf_insn *insn, uint32_t idx)
 {
 	uint8_t class = BPF_CLASS(insn->code), mode = BPF_MODE(insn->code);
 
-	if (insn->code == (BPF_JMP | BPFU_TAIL_CALL)) {
+	if (bpfu_insn_is_pseudo_call(insn)) {
+		/* Where to in off, which function (an index of the arrays below) in imm. */
+		insn->off = insn->imm;
+		insn->imm = subprog_at(prog, idx + 1 + insn->imm);
+	} else if (insn->code == (BPF_JMP | BPFU_TAIL_CALL)) {
 		insn->code = BPF_JMP | BPF_CALL;
 		insn->imm = BPF_FUNC_tail_call;
 	} else if (class == BPF_LDX && mode == BPFU_PROBE_MEM) {
@@ -93,7 +109,7 @@ static void dump_insn(const struct bpfu_prog *prog, struct bpf_insn *insn)
 	} else if (class == BPF_LDX && mode == BPFU_PROBE_MEMSX) {
 		insn->code = BPF_LDX | BPF_SIZE(insn->code) | BPF_MEMSX;
 	} else if (bpfu_insn_is_ld_imm64(insn)) {
-		dump_ld_imm64(prog, insn);
+		dump_ld_imm64(prog, insn, idx);
 	}
 }
 
@@ -113,7 +129,7 @@ static int xlated_out(struct bpfu_prog *prog, struct bpf_prog_info *info)
 	memcpy(copy, prog->insns, size);
 	bpfu_prog_lock_maps();
 	for (uint32_t i = 0; i < prog->insn_cnt; i++) {
-		dump_insn(prog, &copy[i]);
+		dump_insn(prog, &copy[i], i);
 		i += bpfu_insn_is_ld_imm64(&copy[i]);
 	}
 	bpfu_prog_unlock_maps();
@@ -188,16 +204,29 @@ static int rec_sizes(struct bpf_prog_info *info)
 	return 0;
 }
 
+/*
+ * Where the code of each line starts. libbpf wants the first line of a function at the function's
+ * first byte and the others to increase strictly; an instruction that became no code at all shares
+ * its address with the next, so that one is reported a byte later.
+ */
 static int jited_lines_out(const struct bpfu_prog *prog, struct bpf_prog_info *info)
 {
-	uint32_t room = info->nr_jited_line_info;
+	uint32_t room = info->nr_jited_line_info, subprog = 0;
+	uint64_t last = 0;
 	int err = 0;
 
 	info->nr_jited_line_info = prog->jit ? prog->line_info_cnt : 0;
 	for (uint32_t i = 0; i < BPFU_MIN(room, info->nr_jited_line_info) && !err; i++) {
-		uint64_t addr = bpfu_u64(prog->jit->code) +
-				prog->jit->insn_off[prog->line_info[i].insn_off];
+		uint32_t idx = prog->line_info[i].insn_off;
+		uint64_t addr = bpfu_u64(prog->jit->code) + prog->jit->insn_off[idx];
 
+		while (subprog + 1 < prog->subprog_cnt && prog->subprogs[subprog + 1].start <= idx)
+			subprog++;
+		if (prog->subprogs[subprog].start == idx)
+			addr = bpfu_u64(prog->jit->code) + prog->jit->subprog_off[subprog];
+		else if (addr <= last)
+			addr = last + 1;
+		last = addr;
 		err = bpfu_copy_to_user(info->jited_line_info + i * sizeof(addr), &addr,
 					sizeof(addr));
 	}

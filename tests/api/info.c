@@ -238,6 +238,8 @@ static void prog_arrays(void)
 	expect_eq(xlated[1].imm, 0);
 	expect_eq(xlated[3].code, BPF_JMP | BPF_CALL);
 	expect_eq(xlated[3].src_reg, BPF_PSEUDO_CALL);
+	expect_eq(xlated[3].off, 2); /* relative */
+	expect_eq(xlated[3].imm, 1); /* function 1 */
 	expect_eq(xlated[7].code, BPF_JMP | BPF_EXIT);
 	expect_eq(xlated[8].code, 0xee);
 	expect_eq(lines[2].insn_off, 6);
@@ -249,9 +251,9 @@ static void prog_arrays(void)
 		total += lens[i];
 	expect_true(lens[0] && lens[1]);
 	expect_eq(total, info.jited_prog_len);
-	expect_true(jited_lines[0] >= ksyms[0] && jited_lines[0] < ksyms[0] + lens[0]);
+	expect_eq(jited_lines[0], ksyms[0]);
 	expect_true(jited_lines[1] > jited_lines[0] && jited_lines[1] < ksyms[0] + lens[0]);
-	expect_true(jited_lines[2] >= ksyms[1] && jited_lines[2] < ksyms[1] + lens[1]);
+	expect_eq(jited_lines[2], ksyms[1]);
 	expect_true(memcmp(tags[0], tags[1], 8));
 	close(fd);
 	close(map);
