@@ -20,7 +20,7 @@ run: all
 check:
 	@scripts/deps check $(BUILD)
 	@$(MAKE) --no-print-directory all
-	meson test -C $(BUILD) --no-rebuild --print-errorlogs
+	meson test -C $(BUILD) --print-errorlogs
 
 tidy: all
 	scripts/tidy $(BUILD)

@@ -38,6 +38,19 @@ static bool is_slow(const struct case_prog *p)
 	return loops > MAX_CALLS_OF_LOOP;
 }
 
+static uint32_t maps_used(const struct case_prog *p)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < p->cnt; i++)
+		if (bpfu_insn_is_ld_imm64(&p->insns[i]) &&
+		    (p->insns[i].src_reg == BPF_PSEUDO_MAP_FD ||
+		     p->insns[i].src_reg == BPF_PSEUDO_MAP_VALUE) &&
+		    (uint32_t)p->insns[i].imm < SLOTS)
+			used |= 1u << p->insns[i].imm;
+	return used;
+}
+
 static void find_subprogs(struct case_prog *p)
 {
 	bool starts[CASE_INSNS] = { true };
@@ -92,14 +105,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.shape = data[0] % SHAPES;
 	c.type = shape_prog_type(c.shape);
 	c.prog_cnt = 1;
-	c.maps_used = (1u << SLOTS) - 1;
-	if (c.type == BPF_PROG_TYPE_SYSCALL)
-		c.maps_used &= ~(1u << SLOT_PROGS | 1u << SLOT_LPM);
 	c.input_size = c.type == BPF_PROG_TYPE_RAW_TRACEPOINT ? 96 : 64;
 	memset(c.input, 0x5a, sizeof(c.input));
 	c.progs[0].cnt = (uint32_t)((size - 2) / 8);
 	memcpy(c.progs[0].insns, data + 2, c.progs[0].cnt * 8);
 	find_subprogs(&c.progs[0]);
+	c.maps_used = maps_used(&c.progs[0]);
 	if (is_slow(&c.progs[0]))
 		return 0;
 	side_options(&side, data[1], NULL);
