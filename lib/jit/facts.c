@@ -22,15 +22,6 @@
 #define CALL_ARGS (BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5))
 #define CALL_CLOBBERS (BIT(0) | CALL_ARGS)
 
-bool bpfu_facts_is_jump(const struct bpf_insn *insn)
-{
-	unsigned class = BPF_CLASS(insn->code), op = BPF_OP(insn->code);
-
-	if (class == BPF_JMP32)
-		return true;
-	return class == BPF_JMP && op != BPF_CALL && op != BPF_EXIT && op != BPFU_TAIL_CALL;
-}
-
 uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
 {
 	const struct bpf_insn *insn = &insns[idx];
@@ -40,51 +31,53 @@ uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
 	return idx + 1 + (uint32_t)(int32_t)insn->off;
 }
 
-/*
- * Registers that an opcode reads and writes: which fields, and which special rule on top. One row
- * per opcode, made by the preprocessor; unknown opcodes get some row, the backend refuses them.
- */
-enum {
-	USE_DST = 1u << 0,
-	USE_SRC = 1u << 1,
-	DEF_DST = 1u << 2,
-	IS_CALL = 1u << 3,
-	IS_EXIT = 1u << 4,
-	IS_TAIL_CALL = 1u << 5,
-	IS_ATOMIC = 1u << 6,
-};
-
+/* The rows are made by the preprocessor. Unknown opcodes get some row; the backend refuses them. */
 #define IS_X(c) (BPF_SRC(c) == BPF_X)
-#define ROW_ALU(c)                                                                                 \
-	(DEF_DST | (BPF_OP(c) != BPF_MOV ? USE_DST : 0) |                                          \
-	 (IS_X(c) && BPF_OP(c) != BPF_END && BPF_OP(c) != BPF_NEG ? USE_SRC : 0))
+#define IS_OP(c, op) (BPF_OP(c) == (op))
+#define ROW_ALU_REGS(c)                                                                            \
+	(BPFU_DEF_DST | (IS_OP(c, BPF_MOV) ? 0 : BPFU_USE_DST) |                                   \
+	 (IS_X(c) && !IS_OP(c, BPF_END) && !IS_OP(c, BPF_NEG) ? BPFU_USE_SRC : 0))
+#define ROW_ALU_ZEXT(c)                                                                            \
+	(IS_OP(c, BPF_END)		 ? BPFU_ZEXT_OTHER :                                       \
+	 BPF_CLASS(c) == BPF_ALU	 ? BPFU_ZEXT_SET :                                         \
+	 IS_OP(c, BPF_ADD) || IS_OP(c, BPF_SUB) || IS_OP(c, BPF_MUL) || IS_OP(c, BPF_LSH) ||       \
+			 IS_OP(c, BPF_NEG) ?                                                       \
+					   BPFU_ZEXT_CLEAR :                                       \
+					   BPFU_ZEXT_OTHER)
+#define ROW_LDX(c)                                                                                 \
+	(BPFU_USE_SRC | BPFU_DEF_DST |                                                             \
+	 (BPF_SIZE(c) != BPF_DW && (BPF_MODE(c) == BPF_MEM || BPF_MODE(c) == BPFU_PROBE_MEM) ?     \
+		  BPFU_ZEXT_SET : BPFU_ZEXT_CLEAR))
 #define ROW_JMP(c)                                                                                 \
-	(BPF_OP(c) == BPF_JA || BPF_OP(c) == BPF_JCOND ? 0 : USE_DST | (IS_X(c) ? USE_SRC : 0))
+	(IS_OP(c, BPF_JA) || IS_OP(c, BPF_JCOND) ? 0 : BPFU_USE_DST | (IS_X(c) ? BPFU_USE_SRC : 0))
 #define ROW(c)                                                                                     \
-	((c) == (BPF_JMP | BPF_CALL)		 ? IS_CALL :                                       \
-	 (c) == (BPF_JMP | BPF_EXIT)		 ? IS_EXIT :                                       \
-	 (c) == (BPF_JMP | BPFU_TAIL_CALL)	 ? IS_TAIL_CALL :                                  \
-	 BPF_CLASS(c) >= BPF_JMP && BPF_CLASS(c) <= BPF_JMP32 ? ROW_JMP(c) :                       \
-	 BPF_CLASS(c) == BPF_ALU || BPF_CLASS(c) == BPF_ALU64 ? ROW_ALU(c) :                       \
-	 BPF_CLASS(c) == BPF_LD			 ? DEF_DST :                                       \
-	 BPF_CLASS(c) == BPF_LDX		 ? USE_SRC | DEF_DST :                             \
-	 BPF_CLASS(c) == BPF_ST			 ? USE_DST :                                       \
-	 BPF_MODE(c) == BPF_ATOMIC		 ? USE_DST | USE_SRC | IS_ATOMIC :                 \
-						   USE_DST | USE_SRC)
+	((c) == (BPF_JMP | BPF_CALL)		     ? BPFU_IS_CALL | BPFU_ZEXT_OTHER :            \
+	 (c) == (BPF_JMP | BPF_EXIT)		     ? BPFU_IS_EXIT :                              \
+	 (c) == (BPF_JMP | BPFU_TAIL_CALL)	     ? BPFU_IS_TAIL_CALL :                         \
+	 BPF_CLASS(c) == BPF_JMP || BPF_CLASS(c) == BPF_JMP32 ? ROW_JMP(c) :                       \
+	 BPF_CLASS(c) == BPF_ALU || BPF_CLASS(c) == BPF_ALU64 ? ROW_ALU_REGS(c) | ROW_ALU_ZEXT(c) : \
+	 BPF_CLASS(c) == BPF_LD			     ? BPFU_DEF_DST | BPFU_ZEXT_OTHER :            \
+	 BPF_CLASS(c) == BPF_LDX		     ? ROW_LDX(c) :                                \
+	 BPF_CLASS(c) == BPF_ST			     ? BPFU_USE_DST :                              \
+	 BPF_MODE(c) == BPF_ATOMIC		     ? BPFU_USE_DST | BPFU_USE_SRC |               \
+						       BPFU_IS_ATOMIC | BPFU_ZEXT_OTHER :          \
+						       BPFU_USE_DST | BPFU_USE_SRC)
 #define ROWS4(c) ROW(c), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3)
 #define ROWS16(c) ROWS4(c), ROWS4((c) + 4), ROWS4((c) + 8), ROWS4((c) + 12)
 #define ROWS64(c) ROWS16(c), ROWS16((c) + 16), ROWS16((c) + 32), ROWS16((c) + 48)
 
-static const uint8_t rows[256] = { ROWS64(0), ROWS64(64), ROWS64(128), ROWS64(192) };
+const uint16_t bpfu_regs_rows[256] = { ROWS64(0), ROWS64(64), ROWS64(128), ROWS64(192) };
 
-static void special_use_def(const struct bpf_insn *insn, uint8_t row, uint16_t *use, uint16_t *def)
+void bpfu_insn_special_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
 {
-	if (row & IS_CALL) {
+	unsigned row = bpfu_regs_rows[insn->code];
+
+	if (row & BPFU_IS_CALL) {
 		*use = CALL_ARGS;
 		*def = CALL_CLOBBERS;
-	} else if (row & IS_EXIT) {
+	} else if (row & BPFU_IS_EXIT) {
 		*use = BIT(0);
-	} else if (row & IS_TAIL_CALL) {
+	} else if (row & BPFU_IS_TAIL_CALL) {
 		*use = BIT(1) | BIT(2) | BIT(3);
 	} else if (insn->imm == BPF_CMPXCHG) {
 		*use |= BIT(0);
@@ -95,24 +88,6 @@ static void special_use_def(const struct bpf_insn *insn, uint8_t row, uint16_t *
 	} else if (insn->imm & BPF_FETCH && insn->imm != BPF_STORE_REL) {
 		*def = BIT(insn->src_reg);
 	}
-}
-
-static inline void use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
-{
-	unsigned row = rows[insn->code];
-
-	*use = (uint16_t)((row & USE_DST) << insn->dst_reg | (row >> 1 & 1) << insn->src_reg);
-	*def = (uint16_t)((row >> 2 & 1) << insn->dst_reg);
-	if (bpfu_unlikely(row >= IS_CALL))
-		special_use_def(insn, (uint8_t)row, use, def);
-}
-
-uint16_t bpfu_insn_def(const struct bpf_insn *insn)
-{
-	uint16_t use, def;
-
-	use_def(insn, &use, &def);
-	return def;
 }
 
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx)
@@ -142,12 +117,12 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 
 	if (insn->dst_reg >= BPFU_MAX_REG || insn->src_reg >= BPFU_MAX_REG)
 		return -EINVAL;
-	use_def(insn, &use, &def);
+	bpfu_insn_use_def(insn, &use, &def);
 	func->used |= use | def;
 	if (BPF_CLASS(insn->code) == BPF_ALU || BPF_CLASS(insn->code) == BPF_ALU64)
 		func->has_div |= BPF_OP(insn->code) == BPF_DIV || BPF_OP(insn->code) == BPF_MOD;
 	else
-		func->has_atomic |= (rows[insn->code] & IS_ATOMIC) != 0;
+		func->has_atomic |= (bpfu_regs_rows[insn->code] & BPFU_IS_ATOMIC) != 0;
 	if (def & BIT(BPF_REG_10))
 		return -EINVAL;
 
@@ -237,8 +212,8 @@ static void spread_tail_reach(struct bpfu_facts *facts, const struct bpf_insn *i
 	} while (changed);
 }
 
-uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_insn *insns,
-			     uint32_t idx)
+uint16_t bpfu_facts_live_out_jump(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+				  uint32_t idx)
 {
 	const struct bpf_insn *insn = &insns[idx];
 	uint16_t there;
@@ -247,9 +222,7 @@ uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_in
 		there = facts->live_in[bpfu_insn_jump_target(insns, idx)];
 		return BPF_OP(insn->code) == BPF_JA ? there : facts->live_in[idx + 1] | there;
 	}
-	if (insn->code == (BPF_JMP | BPF_EXIT))
-		return 0;
-	return facts->live_in[idx + 1 + bpfu_insn_is_ld_imm64(insn)];
+	return insn->code == (BPF_JMP | BPF_EXIT) ? 0 : facts->live_in[idx + 1];
 }
 
 /* One sweep. True if what a branch backwards had read has changed since. */
@@ -263,7 +236,7 @@ static bool live_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *f
 
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
-		use_def(&insns[i], &use, &def);
+		bpfu_insn_use_def(&insns[i], &use, &def);
 		in = (bpfu_facts_live_out(facts, insns, i) & ~def) | use;
 		if (facts->flags[i] & BPFU_FACT_LOOP && in != facts->live_in[i])
 			again = true;
@@ -336,31 +309,24 @@ static uint16_t atomic_zext(const struct bpf_insn *insn, uint16_t zext)
 	return zext;
 }
 
-uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext)
+uint16_t bpfu_insn_zext_other(const struct bpf_insn *insn, uint16_t zext)
 {
-	unsigned mode = BPF_MODE(insn->code);
-
 	switch (BPF_CLASS(insn->code)) {
-	case BPF_ALU:
-		if (BPF_OP(insn->code) == BPF_END && insn->imm == 64)
-			return BPF_SRC(insn->code) == BPF_TO_LE ?
-				       zext : put_bit(zext, insn->dst_reg, false);
-		return put_bit(zext, insn->dst_reg, true);
+	case BPF_ALU: /* le, be */
+		if (insn->imm != 64)
+			return put_bit(zext, insn->dst_reg, true);
+		return BPF_SRC(insn->code) == BPF_TO_LE ? zext :
+							  put_bit(zext, insn->dst_reg, false);
 	case BPF_ALU64:
 		return alu64_zext(insn, zext);
 	case BPF_LD:
 		return put_bit(zext, insn->dst_reg,
 			       bpfu_insn_is_ld_imm64(insn) && !bpfu_insn_is_pseudo_func(insn) &&
 			       !insn[1].imm);
-	case BPF_LDX:
-		return put_bit(zext, insn->dst_reg, BPF_SIZE(insn->code) != BPF_DW &&
-			       (mode == BPF_MEM || mode == BPFU_PROBE_MEM));
 	case BPF_STX:
-		return mode == BPF_ATOMIC ? atomic_zext(insn, zext) : zext;
-	case BPF_JMP:
-		return insn->code == (BPF_JMP | BPF_CALL) ? zext & ~CALL_CLOBBERS : zext;
-	default:
-		return zext;
+		return atomic_zext(insn, zext);
+	default: /* call */
+		return zext & (uint16_t)~CALL_CLOBBERS;
 	}
 }
 

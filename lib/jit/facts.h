@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "insn/insn.h"
+#include "util/bits.h"
 
 struct bpfu_prog;
 
@@ -53,20 +54,87 @@ void bpfu_facts_release(struct bpfu_facts *facts);
 /* Target of a branch at @idx; for other instructions meaningless. */
 uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx);
 
-/* A branch with a displacement: conditional, ja or gotol. */
-bool bpfu_facts_is_jump(const struct bpf_insn *insn);
-
 /* The function that starts at @idx, -1 if none does. */
 int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx);
 
-/* Registers whose upper half is zero after @insn, given those before. */
-uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext);
+/*
+ * What an opcode does to the registers: which fields it reads and writes, what is special about it,
+ * and what becomes of the upper half of dst. One row per opcode.
+ */
+enum bpfu_regs_row {
+	BPFU_USE_DST = 1u << 0,
+	BPFU_USE_SRC = 1u << 1,
+	BPFU_DEF_DST = 1u << 2,
+	BPFU_IS_CALL = 1u << 3,
+	BPFU_IS_EXIT = 1u << 4,
+	BPFU_IS_TAIL_CALL = 1u << 5,
+	BPFU_IS_ATOMIC = 1u << 6,
+	BPFU_IS_SPECIAL = BPFU_IS_CALL | BPFU_IS_EXIT | BPFU_IS_TAIL_CALL | BPFU_IS_ATOMIC,
+	BPFU_ZEXT_SET = 1u << 7,     /* dst's upper half becomes zero */
+	BPFU_ZEXT_CLEAR = 1u << 8,   /* nothing is known of it */
+	BPFU_ZEXT_OTHER = 1u << 9,   /* it depends */
+};
 
-/* Registers that @insn writes, bit per register; calls write r0 to r5. */
-uint16_t bpfu_insn_def(const struct bpf_insn *insn);
+extern const uint16_t bpfu_regs_rows[256];
+
+/* Registers that are read and written; calls write r0 to r5. For BPFU_IS_SPECIAL. */
+void bpfu_insn_special_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def);
+
+static inline void bpfu_insn_use_def(const struct bpf_insn *insn, uint16_t *use, uint16_t *def)
+{
+	unsigned row = bpfu_regs_rows[insn->code];
+
+	*use = (uint16_t)((row & 1) << insn->dst_reg | (row >> 1 & 1) << insn->src_reg);
+	*def = (uint16_t)((row >> 2 & 1) << insn->dst_reg);
+	if (bpfu_unlikely(row & BPFU_IS_SPECIAL))
+		bpfu_insn_special_use_def(insn, use, def);
+}
+
+static inline uint16_t bpfu_insn_def(const struct bpf_insn *insn)
+{
+	uint16_t use, def;
+
+	bpfu_insn_use_def(insn, &use, &def);
+	return def;
+}
+
+/* Registers whose upper half is zero after @insn, given those before. */
+uint16_t bpfu_insn_zext_other(const struct bpf_insn *insn, uint16_t zext);
+
+static inline uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext)
+{
+	unsigned row = bpfu_regs_rows[insn->code];
+
+	if (row & BPFU_ZEXT_SET)
+		return zext | (uint16_t)(1u << insn->dst_reg);
+	if (row & BPFU_ZEXT_CLEAR)
+		return zext & (uint16_t)~(1u << insn->dst_reg);
+	if (row & BPFU_ZEXT_OTHER)
+		return bpfu_insn_zext_other(insn, zext);
+	return zext;
+}
+
+/* A branch with a displacement: conditional, ja or gotol. */
+static inline bool bpfu_facts_is_jump(const struct bpf_insn *insn)
+{
+	unsigned class = BPF_CLASS(insn->code);
+
+	return class == BPF_JMP32 ||
+	       (class == BPF_JMP && !(bpfu_regs_rows[insn->code] & BPFU_IS_SPECIAL));
+}
 
 /* Registers that are read after instruction @idx, bit per register. */
-uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts, const struct bpf_insn *insns,
-			     uint32_t idx);
+uint16_t bpfu_facts_live_out_jump(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+				  uint32_t idx);
+
+static inline uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts,
+					   const struct bpf_insn *insns, uint32_t idx)
+{
+	unsigned class = BPF_CLASS(insns[idx].code);
+
+	if (class == BPF_JMP || class == BPF_JMP32)
+		return bpfu_facts_live_out_jump(facts, insns, idx);
+	return facts->live_in[idx + 1 + bpfu_insn_is_ld_imm64(&insns[idx])];
+}
 
 #endif
