@@ -8,35 +8,42 @@ struct field {
 	uint16_t off;
 	uint8_t size;
 	bool writable;
+	bool narrow; /* 32 bits wide in the kernel, too: of others it gets loads of upper halves wrong */
 };
 
-#define SKB(name, w)                                   \
-	{                                              \
-		offsetof(struct __sk_buff, name), 4, w \
-	}
+/* clang-format off */
+#define SKB(name, writable, narrow) { offsetof(struct __sk_buff, name), 4, writable, narrow }
+#define XDP(name) { offsetof(struct xdp_md, name), 4, false, false }
 
 static const struct field skb_fields[] = {
-	SKB(len, false),      SKB(pkt_type, false),
-	SKB(mark, true),      SKB(queue_mapping, false),
-	SKB(protocol, false), SKB(vlan_present, false),
-	SKB(priority, true),  SKB(tc_index, true),
-	SKB(cb[0], true),     SKB(cb[1], true),
-	SKB(cb[4], true),     SKB(tc_classid, true),
-	SKB(gso_segs, false), { offsetof(struct __sk_buff, tstamp), 8, true },
+	SKB(len, false, true),
+	SKB(pkt_type, false, false),
+	SKB(mark, true, true),
+	SKB(queue_mapping, false, false),
+	SKB(protocol, false, false),
+	SKB(vlan_present, false, false),
+	SKB(priority, true, true),
+	SKB(tc_index, true, false),
+	SKB(cb[0], true, true),
+	SKB(cb[1], true, true),
+	SKB(cb[4], true, true),
+	SKB(tc_classid, true, false),
+	SKB(gso_segs, false, false),
+	{ offsetof(struct __sk_buff, tstamp), 8, true, false },
 };
 
 static const struct field xdp_fields[] = {
-	{ offsetof(struct xdp_md, rx_queue_index), 4, false },
-	{ offsetof(struct xdp_md, ingress_ifindex), 4, false },
+	XDP(rx_queue_index),
+	XDP(ingress_ifindex),
 };
+/* clang-format on */
 
 static void load_field(struct gen *g, int ctx, const struct field *f)
 {
 	int dst = pick_dst(g), off = f->off;
 	uint8_t size = f->size == 8 ? BPF_DW : BPF_W;
 
-	if (f->size == 4 && g->c->type != BPF_PROG_TYPE_XDP &&
-	    rng_percent(&g->rng, 15)) { /* narrow */
+	if (f->narrow && rng_percent(&g->rng, 25)) {
 		size = rng_percent(&g->rng, 50) ? BPF_B : BPF_H;
 		off += size == BPF_B ? rng_range(&g->rng, 0, 3) : 2 * rng_range(&g->rng, 0, 1);
 	}
@@ -76,7 +83,7 @@ void gen_ctx(struct gen *g)
 			load_field(g, ctx, f);
 		break;
 	case BPF_PROG_TYPE_RAW_TRACEPOINT: {
-		struct field arg = { (uint16_t)(8 * rng_below(&g->rng, 12)), 8, false };
+		struct field arg = { (uint16_t)(8 * rng_below(&g->rng, 12)), 8, false, false };
 
 		load_field(g, ctx, &arg);
 		break;

@@ -76,9 +76,8 @@ void side_close(struct side *side)
 void side_options(const struct side *side, uint64_t seed, FILE *out)
 {
 	/* Options that may exist; those that do not are passed over. */
-	static const char *const names[] = { "private_stack",	"inline_helpers", "percpu_mov",
-					     "bpf_loop_inline", "dead_code",	  "peephole",
-					     "prog_pack",	"const_blinding", "zext" };
+	static const char *const names[] = { "inline_helpers", "inline_percpu", "inline_loop",
+					     "private_stack" };
 	struct rng rng = { .state = seed ^ 0x0b71035 };
 
 	if (side->kind == SIDE_KERNEL)
