@@ -56,6 +56,7 @@ struct bpfu_pending {
 	struct bpfu_state *state;
 	uint32_t insn_idx, prev_idx;
 	uint64_t log_pos;
+	uint32_t open_line;
 };
 
 /* A loop over a callback: the state its body was last explored from (callback.c). */

@@ -5,9 +5,10 @@
  *
  *   SAFE     old is explored: parts that nothing depended on (lineage.h) and dead parts may differ
  *   COVERS   all parts count (what happens after old is not known yet)
- *   SAME     nothing differs at all: the path runs in circles
+ *   SAME     nothing differs at all, not even in dead registers: the path runs in circles
  *
- * Ids are names; the two states may use different ones as long as they correspond one to one.
+ * Ids are names; the two states may use different ones as long as they correspond one to one (for SAME
+ * they are compared as they are: a fresh id is a sign of progress, as the kernel sees it).
  */
 #include <string.h>
 
@@ -54,9 +55,12 @@ static bool match_scalar(struct bpfu_env *env, const struct bpfu_reg *old,
 	if (how == BPFU_MATCH_SAME ? !same_range(&old->range, &cur->range) :
 				     !bpfu_range_covers(&old->range, &cur->range))
 		return false;
+	if (how == BPFU_MATCH_SAME)
+		return old->id == cur->id && old->off == cur->off &&
+		       (old->flags & ~BPFU_REG_SINGLE) == cur->flags;
 	/* That old is linked to others is something that cur must offer too. */
-	if (!old->id)
-		return how != BPFU_MATCH_SAME || !cur->id;
+	if (!old->id || old->flags & BPFU_REG_SINGLE)
+		return true;
 	return (old->flags & BPFU_REG_ADD_CONST) == (cur->flags & BPFU_REG_ADD_CONST) &&
 	       old->off == cur->off && match_id(ids, old->id, cur->id);
 }
@@ -75,6 +79,8 @@ static bool match_pointer(const struct bpfu_reg *old, const struct bpfu_reg *cur
 	if (how == BPFU_MATCH_SAME ? !same_range(&old->range, &cur->range) :
 				     !bpfu_range_covers(&old->range, &cur->range))
 		return false;
+	if (how == BPFU_MATCH_SAME)
+		return old->id == cur->id && old->ref_id == cur->ref_id;
 	return match_id(ids, old->id, cur->id) && match_id(ids, old->ref_id, cur->ref_id);
 }
 
@@ -104,7 +110,8 @@ static bool match_spill(struct bpfu_env *env, const struct bpfu_slot *old,
 	bool any = bpfu_reg_is_scalar(&old->reg) &&
 		   ((how == BPFU_MATCH_SAFE &&
 		     !bpfu_lineage_is_marked(&env->lineage, old->reg.node)) ||
-		    (!old->reg.id && bpfu_range_is_unknown(&old->reg.range)));
+		    ((!old->reg.id || old->reg.flags & BPFU_REG_SINGLE) &&
+		     bpfu_range_is_unknown(&old->reg.range)));
 
 	if (any && how != BPFU_MATCH_SAME)
 		return holds_number(cur);
@@ -177,6 +184,8 @@ bool bpfu_vrf_match(struct bpfu_env *env, const struct bpfu_state *old,
 		const struct bpfu_frame *o = old->frame[d], *c = cur->frame[d];
 		uint32_t live = bpfu_vrf_live_regs(env, cur, d, insn_idx);
 
+		if (how == BPFU_MATCH_SAME)
+			live = UINT32_MAX;
 		for (int r = 0; r < BPF_REG_10; r++)
 			if (live >> r & 1 &&
 			    !bpfu_vrf_match_reg(env, &o->reg[r], &c->reg[r], &ids, how))

@@ -41,7 +41,7 @@ int bpfu_vrf_push_state(struct bpfu_env *env, struct bpfu_state *state, uint32_t
 	if (!err && env->pending_cnt >= BPFU_MAX_PENDING) {
 		bpfu_vrf_log(env, "The sequence of %u jumps is too complex.\n",
 			     env->pending_cnt + 1);
-		err = -E2BIG;
+		err = -EFAULT;
 	}
 	if (err) {
 		free(p);
@@ -52,6 +52,7 @@ int bpfu_vrf_push_state(struct bpfu_env *env, struct bpfu_state *state, uint32_t
 	p->insn_idx = insn_idx;
 	p->prev_idx = env->insn_idx;
 	p->log_pos = env->log->total;
+	p->open_line = env->open_line;
 	p->next = env->pending;
 	env->pending = p;
 	env->pending_cnt++;
@@ -88,8 +89,10 @@ bool bpfu_vrf_pop(struct bpfu_env *env)
 	uncharge(env, p->state);
 	/* Level 1 shows one path: the one to the error, if there is one. */
 	bpfu_vrf_log_close(env);
-	if (!(env->log->level & BPFU_LOG_LEVEL2))
+	if (!(env->log->level & BPFU_LOG_LEVEL2)) {
 		bpfu_log_reset(env->log, p->log_pos);
+		env->open_line = p->open_line;
+	}
 	free(p);
 	return true;
 }
@@ -223,7 +226,7 @@ static void count_id(struct bpfu_reg *reg, void *arg)
 	}
 }
 
-static void clear_single(struct bpfu_reg *reg, void *arg)
+static void flag_single(struct bpfu_reg *reg, void *arg)
 {
 	const struct id_count *ids = arg;
 
@@ -231,20 +234,18 @@ static void clear_single(struct bpfu_reg *reg, void *arg)
 		return;
 	for (uint32_t i = 0; i < ids->cnt; i++)
 		if (ids->row[i].id == reg->id && ids->row[i].uses == 1) {
-			reg->id = 0;
-			reg->flags = 0;
-			reg->off = 0;
+			reg->flags |= BPFU_REG_SINGLE;
 			return;
 		}
 }
 
-static void clear_single_ids(struct bpfu_state *state)
+static void flag_single_ids(struct bpfu_state *state)
 {
 	struct id_count ids;
 
 	ids.cnt = 0;
 	bpfu_state_each_reg(state, count_id, &ids);
-	bpfu_state_each_reg(state, clear_single, &ids);
+	bpfu_state_each_reg(state, flag_single, &ids);
 }
 
 /* ---- the visit ---- */
@@ -266,6 +267,7 @@ static int store(struct bpfu_env *env, uint32_t insn_idx, uint32_t compared)
 
 	if (!copy)
 		return -ENOMEM;
+	flag_single_ids(copy);
 	copy->parent = env->cur->parent;
 	copy->next = env->vinsn[insn_idx].states;
 	env->vinsn[insn_idx].states = copy;
@@ -280,10 +282,10 @@ static int store(struct bpfu_env *env, uint32_t insn_idx, uint32_t compared)
 	return charge(env, copy);
 }
 
-/* A state that keeps not matching is not worth its place (in a loop, its turn may still come). */
+/* A state that keeps not matching is not worth its place. */
 static bool is_useless(const struct bpfu_state *state)
 {
-	uint32_t patience = state->branches ? 64 : 3;
+	uint32_t patience = 3;
 
 	return state->misses > state->hits * patience + patience;
 }
@@ -296,7 +298,6 @@ int bpfu_vrf_visit(struct bpfu_env *env, uint32_t insn_idx)
 	struct bpfu_state **link = &env->vinsn[insn_idx].states, *old;
 	uint32_t compared = 0;
 
-	clear_single_ids(env->cur);
 	while ((old = *link)) {
 		compared++;
 		if (old->branches) {

@@ -44,6 +44,7 @@ enum bpfu_reg_flags {
 	BPFU_REG_MAYBE_NULL = 1u << 0,
 	BPFU_REG_RINGBUF = 1u << 1,   /* MEM: a reserved record */
 	BPFU_REG_ADD_CONST = 1u << 2, /* SCALAR: off more than the others with its id */
+	BPFU_REG_SINGLE = 1u << 3,    /* SCALAR in a stored state: there are no others */
 };
 
 struct bpfu_reg {

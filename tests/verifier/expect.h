@@ -4,7 +4,7 @@
  * Every program is loaded by libbpfu and by the running kernel; both must agree with what is said here.
  *
  *   __success             accepted                  __failure(errno)     refused with it
- *   __msg("text")         in the log (up to 4)      __log_level(n)       default: 2 if accepted, 1 if not
+ *   __msg("text")         in the log (up to 4)      __log_level(n)       default: 1 (2 for __success with __msg)
  *   __retval(n)           result of a test run      __flags(n)           prog_flags of the load
  *   __kernel(errno)       the kernel's verdict differs (0: accepts); docs/differences.md says why
  *   __our_msg("text")     as __msg, where the kernel words it differently
@@ -34,6 +34,7 @@
 #define E2BIG 7
 #define EBADF 9
 #define EACCES 13
+#define EFAULT 14
 #define EINVAL 22
 
 /* A program in assembly: the function's whole body is one asm statement. */
