@@ -62,16 +62,15 @@ static int check_ctx(const struct __sk_buff *ctx, uint32_t len)
 	return 0;
 }
 
-/* Type of the frame, and how its address relates to the (all zero) address of loopback. */
+/* Type of the frame, and how its address relates to loopback's own and broadcast: all zero. */
 static void classify(struct bpfu_skb *skb)
 {
 	const struct ethhdr *eth = (const struct ethhdr *)skb->mac;
-	static const uint8_t zero[ETH_ALEN], ones[ETH_ALEN] = { 255, 255, 255, 255, 255, 255 };
+	static const uint8_t zero[ETH_ALEN];
 
 	skb->md.pkt_type = !memcmp(eth->h_dest, zero, ETH_ALEN) ? PACKET_HOST :
-			   !memcmp(eth->h_dest, ones, ETH_ALEN) ? PACKET_BROADCAST :
-			   eth->h_dest[0] & 1			  ? PACKET_MULTICAST :
-								    PACKET_OTHERHOST;
+			   eth->h_dest[0] & 1			? PACKET_MULTICAST :
+								  PACKET_OTHERHOST;
 	if (ntohs(eth->h_proto) >= ETH_P_802_3_MIN_LEN)
 		skb->md.protocol = eth->h_proto;
 	else if (skb->data_end - skb->network >= 2 && skb->network[0] == 0xff &&
