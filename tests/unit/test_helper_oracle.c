@@ -299,6 +299,82 @@ static void test_prototypes(void **state)
 	}
 }
 
+/* ---- packets ---- */
+
+/* r7 = data with 64 readable bytes behind it, or leave; for tc and XDP. r6 is the context. */
+static void emit_packet(struct code *c, enum bpf_prog_type type)
+{
+	bool xdp = type == BPF_PROG_TYPE_XDP;
+	int data = xdp ? (int)offsetof(struct xdp_md, data) : (int)offsetof(struct __sk_buff, data);
+	int end = xdp ? (int)offsetof(struct xdp_md, data_end) :
+			(int)offsetof(struct __sk_buff, data_end);
+
+	emit(c, BPFU_INSN(BPF_LDX | BPF_MEM | BPF_W, 7, 6, (int16_t)data, 0));
+	emit(c, BPFU_INSN(BPF_LDX | BPF_MEM | BPF_W, 8, 6, (int16_t)end, 0));
+	emit(c, MOV_X(2, 7));
+	emit(c, BPFU_INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, 64));
+	emit(c, BPFU_INSN(BPF_JMP | BPF_JLE | BPF_X, 2, 8, 2, 0));
+	emit(c, MOV_K(0, 0));
+	emit(c, EXIT());
+}
+
+/* Argument @packet_arg (-1: none) points to the packet; @use: the packet is read after the call. */
+static bool kernel_takes_packet(const struct bpfu_helper *helper, int id, size_t row, int packet_arg,
+				bool use)
+{
+	struct code c = { .cnt = 0 };
+	struct kern_prog prog = { types[row].type, types[row].attach_type, types[row].flags, NULL,
+				  c.insns, 0 };
+	int fd;
+
+	emit(&c, MOV_X(6, 1));
+	for (int i = 1; i <= 6; i++)
+		emit(&c, BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, (int16_t)(-8 * i), 0));
+	emit_packet(&c, types[row].type);
+	for (int i = 0; i < 5; i++) {
+		if (i == packet_arg)
+			emit(&c, MOV_X(i + 1, 7));
+		else if (helper->arg[i] != BPFU_ARG_NONE)
+			emit_good(&c, i + 1, helper->arg[i]);
+	}
+	emit(&c, CALL(id));
+	emit(&c, use ? BPFU_INSN(BPF_LDX | BPF_MEM | BPF_B, 0, 7, 0, 0) : MOV_K(0, 0));
+	emit(&c, MOV_K(0, 0));
+	emit(&c, EXIT());
+	prog.cnt = c.cnt;
+	fd = kern_prog_load(&prog, log_buf);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void test_packets(void **state)
+{
+	for (int id = 1; id < MAX_HELPER; id++) {
+		const struct bpfu_helper *helper = bpfu_helper_by_id(id);
+
+		if (!helper || takes_function(helper) || has_own_checks(id) ||
+		    helper->flags & BPFU_HELPER_MIGHT_SLEEP)
+			continue;
+		for (size_t row = 0; row < BPFU_ARRAY_SIZE(types); row++) {
+			const struct bpfu_prog_type *type = bpfu_prog_type_of(types[row].type);
+
+			if (!type->may_write_packet || !type->helper_allowed(helper, id, NULL))
+				continue;
+			assert_true(kernel_takes_packet(helper, id, row, -1, false));
+			if (kernel_takes_packet(helper, id, row, -1, true) ==
+			    !!(helper->flags & BPFU_HELPER_CHANGES_PKT))
+				fail_msg("%s: CHANGES_PKT is wrong\n%s", helper->name, log_buf);
+			for (int i = 0; i < 5; i++)
+				if (is_memory(helper->arg[i]) &&
+				    kernel_takes_packet(helper, id, row, i, false) !=
+					    !!(helper->flags & BPFU_HELPER_PKT_ACCESS))
+					fail_msg("%s, argument %d: PKT_ACCESS is wrong\n%s",
+						 helper->name, i + 1, log_buf);
+		}
+	}
+}
+
 static int setup(void **state)
 {
 	array_fd = kern_array_new(8, 0);
@@ -320,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_gpl),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_prototypes),
+		cmocka_unit_test(test_packets),
 	};
 
 	if (kern_unavailable())
