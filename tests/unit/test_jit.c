@@ -187,24 +187,26 @@ static void test_alu_imm(void **state)
 /* Constant divisors take several ways; cover many, with dividends around their multiples. */
 static void divisor(enum jvariant variant, uint8_t code, int16_t off, int32_t imm)
 {
-	static const uint8_t dsts[] = { 0, 3, 7 };
+	/* Registers of the dividend and the result. */
+	static const uint8_t regs[][2] = { { 0, 0 }, { 3, 3 }, { 7, 7 }, { 0, 3 }, { 3, 0 }, { 6, 1 } };
 
-	for (unsigned d = 0; d < BPFU_ARRAY_SIZE(dsts); d++) {
-		struct bpf_insn insn = BPFU_INSN(code, dsts[d], 0, off, imm);
+	for (unsigned k = 0; k < BPFU_ARRAY_SIZE(regs); k++) {
+		unsigned from = regs[k][0], d = regs[k][1];
+		struct bpf_insn body[] = { MOV_R(d, from), BPFU_INSN(code, d, 0, off, imm) };
 		uint64_t c = (uint64_t)(int64_t)imm, seed = c | 1ull << 40;
 		struct area area;
 		struct jprog p;
 
-		wrap(&p, variant, &insn, 1, d ? 0x3ff : 1u << dsts[d]);
+		wrap(&p, variant, body, 2, k & 1 ? 0x3ff : 1u << d);
 		fill_area(&area);
 		for (unsigned i = 0; i < edge_cnt; i++) {
-			area.in[dsts[d]] = edge_values[i];
+			area.in[from] = edge_values[i];
 			run_both(&p, &area);
 		}
 		for (int i = 0; i < 40; i++) {
 			uint64_t x = rng_next(&seed) >> (i % 64);
 
-			area.in[dsts[d]] = i & 1 ? x : c ? x / c * c - (x >> 3 & 1) : x;
+			area.in[from] = i & 1 ? x : c ? x / c * c - (x >> 3 & 1) : x;
 			run_both(&p, &area);
 		}
 		jprog_release(&p);

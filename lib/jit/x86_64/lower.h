@@ -166,7 +166,12 @@ static inline bool x86_is_wanted(const struct x86_jit *j, unsigned r)
 /* Does x86 register @reg hold something that is read after this instruction? */
 static inline bool x86_reg_busy(const struct x86_jit *j, uint8_t reg)
 {
-	return j->bpf_of[reg] >= 0 && x86_is_live(j, (unsigned)j->bpf_of[reg]);
+	int r = j->bpf_of[reg];
+
+	if (r < 0 || !x86_is_live(j, (unsigned)r))
+		return false;
+	/* A deferred value is not there, unless it is to be computed in place. */
+	return !(j->deferred >> r & 1) || j->val[r].base == reg || j->val[r].index == reg;
 }
 
 static inline bool x86_has(const struct x86_jit *j, enum x86_cpu feature)

@@ -20,7 +20,8 @@ struct divmod {
 	bool sign;
 	bool mod;
 	unsigned d;     /* BPF register */
-	uint8_t dst;    /* its x86 register */
+	uint8_t x;      /* x86 register of the dividend: dst, or another that holds the same */
+	uint8_t dst;    /* x86 register of d */
 };
 
 /* ---- divisor in a register ---- */
@@ -36,8 +37,8 @@ static void div_reg(struct x86_jit *j, const struct divmod *o, uint8_t src)
 		x86_mov_rr(j->cb, true, X86_SCRATCH_AX, X86_RAX);
 	if (keep_dx)
 		x86_mov_rr(j->cb, true, X86_SCRATCH_DX, X86_RDX);
-	if (o->dst != X86_RAX)
-		x86_mov_rr(j->cb, o->w, X86_RAX, o->dst);
+	if (o->x != X86_RAX)
+		x86_mov_rr(j->cb, o->w, X86_RAX, o->x);
 	if (o->sign)
 		x86_cdq(j->cb, o->w);
 	else
@@ -110,27 +111,38 @@ static struct magic find_magic(uint64_t c, unsigned n, unsigned prec)
 	return (struct magic){ hi, l };
 }
 
-/* dst = q, or dst -= q * c; q is in r11 and nothing else is needed. */
-static void finish(struct x86_jit *j, const struct divmod *o, int32_t c)
+/*
+ * Where the quotient is computed: in dst, unless the dividend is there and needed for the remainder
+ * or a correction.
+ */
+static uint8_t quotient_reg(const struct divmod *o, bool keep_x)
+{
+	return (o->mod || keep_x) && o->x == o->dst ? X86_SCRATCH : o->dst;
+}
+
+/* dst = q, or dst = x - q * c */
+static void finish(struct x86_jit *j, const struct divmod *o, uint8_t q, int32_t c)
 {
 	if (o->mod) {
-		x86_imul_rri(j->cb, o->w, X86_SCRATCH, X86_SCRATCH, c);
+		x86_imul_rri(j->cb, o->w, X86_SCRATCH, q, c);
+		if (o->dst != o->x)
+			x86_mov_rr(j->cb, o->w, o->dst, o->x);
 		x86_alu_rr(j->cb, X86_SUB, o->w, o->dst, X86_SCRATCH);
-	} else {
-		x86_mov_rr(j->cb, o->w, o->dst, X86_SCRATCH);
+	} else if (q != o->dst) {
+		x86_mov_rr(j->cb, o->w, o->dst, q);
 	}
 }
 
-/* r11 = (((x - r11) >> 1) + r11) >> (l-1), clobbers r10 */
-static void correct_wide_magic(struct x86_jit *j, bool w, uint8_t x, unsigned l)
+/* q = (((x - q) >> 1) + q) >> (l-1), clobbers r10 */
+static void correct_wide_magic(struct x86_jit *j, bool w, uint8_t q, uint8_t x, unsigned l)
 {
 	if (x != X86_SCRATCH_AX)
 		x86_mov_rr(j->cb, w, X86_SCRATCH_AX, x);
-	x86_alu_rr(j->cb, X86_SUB, w, X86_SCRATCH_AX, X86_SCRATCH);
+	x86_alu_rr(j->cb, X86_SUB, w, X86_SCRATCH_AX, q);
 	x86_shift_ri(j->cb, X86_SHR, w, X86_SCRATCH_AX, 1);
-	x86_alu_rr(j->cb, X86_ADD, w, X86_SCRATCH, X86_SCRATCH_AX);
+	x86_alu_rr(j->cb, X86_ADD, w, q, X86_SCRATCH_AX);
 	if (l > 1)
-		x86_shift_ri(j->cb, X86_SHR, w, X86_SCRATCH, (uint8_t)(l - 1));
+		x86_shift_ri(j->cb, X86_SHR, w, q, (uint8_t)(l - 1));
 }
 
 /* 32 bits: the product fits in a register. */
@@ -138,41 +150,49 @@ static void div32_magic(struct x86_jit *j, const struct divmod *o, uint32_t c)
 {
 	struct magic g = find_magic(c, 32, 32);
 	uint32_t m = (uint32_t)g.m;
-	uint8_t x = o->dst;
+	bool wide = g.m >> 32;
+	uint8_t x = o->x, q = quotient_reg(o, wide);
 
-	if (!x86_is_zext(j, o->d)) {
-		x = X86_SCRATCH_AX;
-		x86_mov_rr(j->cb, false, x, o->dst);
+	if (!x86_is_zext(j, o->d)) { /* the upper half must not take part */
+		x = wide || q == o->x ? X86_SCRATCH_AX : q;
+		x86_mov_rr(j->cb, false, x, o->x);
 	}
 	if (m <= INT32_MAX) {
-		x86_imul_rri(j->cb, true, X86_SCRATCH, x, (int32_t)m);
+		x86_imul_rri(j->cb, true, q, x, (int32_t)m);
+	} else if (q == x) {
+		uint8_t factor = q == X86_SCRATCH ? X86_SCRATCH_AX : X86_SCRATCH;
+
+		x86_mov_ri32(j->cb, factor, m);
+		x86_imul_rr(j->cb, true, q, factor);
 	} else {
-		x86_mov_ri32(j->cb, X86_SCRATCH, m);
-		x86_imul_rr(j->cb, true, X86_SCRATCH, x);
+		x86_mov_ri32(j->cb, q, m);
+		x86_imul_rr(j->cb, true, q, x);
 	}
-	if (g.m >> 32) {
-		x86_shift_ri(j->cb, X86_SHR, true, X86_SCRATCH, 32);
-		correct_wide_magic(j, false, x, g.l);
+	if (wide) {
+		x86_shift_ri(j->cb, X86_SHR, true, q, 32);
+		correct_wide_magic(j, false, q, x, g.l);
 	} else {
-		x86_shift_ri(j->cb, X86_SHR, true, X86_SCRATCH, (uint8_t)(32 + g.l));
+		x86_shift_ri(j->cb, X86_SHR, true, q, (uint8_t)(32 + g.l));
 	}
-	finish(j, o, (int32_t)c);
+	finish(j, o, q, (int32_t)c);
 }
 
-/* r11 = upper half of r11 * x, x in dst */
-static void mul_high(struct x86_jit *j, const struct divmod *o)
+/* q = upper half of r11 * x; clobbers r10, r9 */
+static void mul_high(struct x86_jit *j, const struct divmod *o, uint8_t q)
 {
-	bool keep_ax = o->dst == X86_RAX || x86_reg_busy(j, X86_RAX);
-	bool keep_dx = o->dst == X86_RDX || x86_reg_busy(j, X86_RDX);
+	bool keep_ax = q != X86_RAX && (o->x == X86_RAX || x86_reg_busy(j, X86_RAX));
+	bool keep_dx = q != X86_RDX && (o->x == X86_RDX || x86_reg_busy(j, X86_RDX));
 
 	if (x86_has(j, X86_CPU_BMI2)) {
-		if (o->dst != X86_RDX) {
-			if (keep_dx)
-				x86_mov_rr(j->cb, true, X86_SCRATCH_DX, X86_RDX);
-			x86_mov_rr(j->cb, true, X86_RDX, o->dst);
+		if (o->x == X86_RDX) {
+			x86_mulx_rrr(j->cb, true, q, X86_SCRATCH_AX, X86_SCRATCH);
+			return;
 		}
-		x86_mulx_rrr(j->cb, true, X86_SCRATCH, X86_SCRATCH_AX, X86_SCRATCH);
-		if (o->dst != X86_RDX && keep_dx)
+		if (keep_dx)
+			x86_mov_rr(j->cb, true, X86_SCRATCH_DX, X86_RDX);
+		x86_mov_rr(j->cb, true, X86_RDX, o->x);
+		x86_mulx_rrr(j->cb, true, q, X86_SCRATCH_AX, X86_SCRATCH);
+		if (keep_dx)
 			x86_mov_rr(j->cb, true, X86_RDX, X86_SCRATCH_DX);
 		return;
 	}
@@ -180,10 +200,11 @@ static void mul_high(struct x86_jit *j, const struct divmod *o)
 		x86_mov_rr(j->cb, true, X86_SCRATCH_AX, X86_RAX);
 	if (keep_dx)
 		x86_mov_rr(j->cb, true, X86_SCRATCH_DX, X86_RDX);
-	if (o->dst != X86_RAX)
-		x86_mov_rr(j->cb, true, X86_RAX, o->dst);
+	if (o->x != X86_RAX)
+		x86_mov_rr(j->cb, true, X86_RAX, o->x);
 	x86_unary_r(j->cb, X86_MUL, true, X86_SCRATCH);
-	x86_mov_rr(j->cb, true, X86_SCRATCH, X86_RDX);
+	if (q != X86_RDX)
+		x86_mov_rr(j->cb, true, q, X86_RDX);
 	if (keep_ax)
 		x86_mov_rr(j->cb, true, X86_RAX, X86_SCRATCH_AX);
 	if (keep_dx)
@@ -193,14 +214,16 @@ static void mul_high(struct x86_jit *j, const struct divmod *o)
 static void div64_magic(struct x86_jit *j, const struct divmod *o, int32_t c)
 {
 	struct magic g = find_magic((uint64_t)c, 64, 64);
+	bool wide = g.m >> 64;
+	uint8_t q = quotient_reg(o, wide);
 
 	bpfu_x86_mov_imm(j, X86_SCRATCH, (uint64_t)g.m);
-	mul_high(j, o);
-	if (g.m >> 64)
-		correct_wide_magic(j, true, o->dst, g.l);
+	mul_high(j, o, q);
+	if (wide)
+		correct_wide_magic(j, true, q, o->x, g.l);
 	else if (g.l)
-		x86_shift_ri(j->cb, X86_SHR, true, X86_SCRATCH, (uint8_t)g.l);
-	finish(j, o, c);
+		x86_shift_ri(j->cb, X86_SHR, true, q, (uint8_t)g.l);
+	finish(j, o, q, c);
 }
 
 /* A 64-bit divisor above 2^63: the quotient is 0 or 1.   xor r11, r11; cmp x, c; adc/sbb … */
@@ -284,7 +307,7 @@ static void sdiv32_magic(struct x86_jit *j, const struct divmod *o, int32_t c)
 	x86_alu_rr(j->cb, X86_ADD, false, X86_SCRATCH, X86_SCRATCH_AX);
 	if (c < 0)
 		x86_unary_r(j->cb, X86_NEG, false, X86_SCRATCH);
-	finish(j, o, c);
+	finish(j, o, X86_SCRATCH, c);
 }
 
 static void sdivmod_imm(struct x86_jit *j, const struct divmod *o, int32_t c)
@@ -301,9 +324,16 @@ static void sdivmod_imm(struct x86_jit *j, const struct divmod *o, int32_t c)
 	}
 }
 
-static void divmod_imm(struct x86_jit *j, const struct divmod *o, int32_t c)
+static void divmod_imm(struct x86_jit *j, struct divmod *o, int32_t c)
 {
 	bool unchanged = c == 0 ? o->mod : c == 1 && !o->mod;
+	bool by_magic = !o->sign && (uint32_t)c & ((uint32_t)c - 1) && !(o->w && c < 0);
+
+	/* All but the multiplications work in place. */
+	if (!by_magic && o->x != o->dst) {
+		x86_mov_rr(j->cb, o->w, o->dst, o->x);
+		o->x = o->dst;
+	}
 
 	if (unchanged) {
 		if (!o->w)
@@ -327,11 +357,16 @@ void bpfu_x86_lower_divmod(struct x86_jit *j, const struct bpf_insn *insn)
 		.mod = BPF_OP(insn->code) == BPF_MOD,
 		.d = insn->dst_reg,
 	};
-	uint8_t src = X86_NONE;
+	uint8_t src;
 
-	if (BPF_SRC(insn->code) == BPF_X)
+	if (BPF_SRC(insn->code) == BPF_X) {
 		src = bpfu_x86_src(j, insn->src_reg, o.w);
-	o.dst = x86_dst_rw(j, o.d);
+		o.x = o.dst = x86_dst_rw(j, o.d);
+	} else {
+		src = X86_NONE;
+		o.x = bpfu_x86_src(j, o.d, true); /* all 64 bits: they may be known to be zero */
+		o.dst = x86_dst(j, o.d);
+	}
 	bpfu_x86_clobber(j, X86_RAX);
 	bpfu_x86_clobber(j, X86_RDX);
 	if (src != X86_NONE)
