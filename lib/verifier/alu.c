@@ -4,7 +4,7 @@
  * pointer.c.
  *
  * Scalars that are copies of each other share an id, so that a comparison of one bounds all
- * (branch.c). "r2 = r1; r2 += 8" keeps the link: r2 is then the id's value plus 8.
+ * (branch.c). "r2 = r1; r2 += 8" keeps the link: r2 is then the id's value plus 8 (w2: the low half).
  */
 #include <errno.h>
 
@@ -34,9 +34,7 @@ static int alu_unary(struct bpfu_env *env, const struct bpf_insn *insn)
 	if (insn->dst_reg == BPF_REG_10)
 		return bpfu_vrf_write_reg(env, insn->dst_reg);
 	if (BPF_OP(insn->code) == BPF_NEG && bpfu_reg_is_scalar(dst)) {
-		dst->id = 0;
-		dst->flags = 0;
-		dst->off = 0;
+		bpfu_reg_unlink(dst);
 		bpfu_range_alu(&dst->range, &dst->range, BPF_NEG, is64);
 		return 0;
 	}
@@ -74,9 +72,7 @@ static void mov_scalar(struct bpfu_env *env, struct bpfu_reg *dst, struct bpfu_r
 		bpfu_vrf_link_scalar(env, src);
 	*dst = *src;
 	if (!same) {
-		dst->id = 0;
-		dst->flags = 0;
-		dst->off = 0;
+		bpfu_reg_unlink(dst);
 	}
 	if (size < 8 && is64)
 		bpfu_range_sext(&dst->range, size);
@@ -113,20 +109,23 @@ static int mov_reg(struct bpfu_env *env, const struct bpf_insn *insn)
 	return 0;
 }
 
-/* Keep "r += constant" linked; anything else ends the link. */
+/* Keep "r += constant" and "r -= constant" linked; anything else ends the link. */
 static void update_link(struct bpfu_reg *dst, const struct bpf_insn *insn,
 			const struct bpfu_range *src)
 {
-	if (BPF_OP(insn->code) == BPF_ADD && BPF_CLASS(insn->code) == BPF_ALU64 && dst->id &&
-	    bpfu_range_is_const(src) && !(dst->flags & BPFU_REG_ADD_CONST) &&
-	    src->var.value <= INT32_MAX) {
-		dst->flags |= BPFU_REG_ADD_CONST;
-		dst->off = (int32_t)src->var.value;
+	uint8_t op = BPF_OP(insn->code);
+	bool is64 = BPF_CLASS(insn->code) == BPF_ALU64;
+	int64_t delta = is64 ? (int64_t)src->var.value : (int32_t)src->var.value;
+
+	if (op == BPF_SUB)
+		delta = -(uint64_t)delta;
+	if ((op == BPF_ADD || op == BPF_SUB) && dst->id && !dst->flags &&
+	    bpfu_range_is_const(src) && delta == (int32_t)delta) {
+		dst->flags |= is64 ? BPFU_REG_ADD_CONST : BPFU_REG_ADD_CONST32;
+		dst->off = (int32_t)delta;
 		return;
 	}
-	dst->id = 0;
-	dst->flags = 0;
-	dst->off = 0;
+	bpfu_reg_unlink(dst);
 }
 
 static int alu_scalars(struct bpfu_env *env, const struct bpf_insn *insn, struct bpfu_reg *dst,

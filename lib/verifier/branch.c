@@ -44,25 +44,38 @@ struct sync_arg {
 	const struct bpfu_reg *self;
 };
 
+/* Let @reg (tied to @known) know what follows from @known: reg = known + delta. */
+static void follow_link(struct bpfu_reg *reg, const struct bpfu_reg *known)
+{
+	int64_t delta = (int64_t)reg->off - known->off;
+	struct bpfu_range r = known->range, diff;
+
+	if (reg->flags == known->flags && !delta) {
+		reg->range = r;
+		return;
+	}
+	bpfu_range_set_const(&diff, (uint64_t)delta);
+	if (known->flags & BPFU_REG_ADD_CONST32 || reg->flags & BPFU_REG_ADD_CONST32) {
+		/* The tie is one of low halves. */
+		bpfu_range_alu(&r, &diff, BPF_ADD, false);
+		if (reg->flags & BPFU_REG_ADD_CONST32)
+			reg->range = r;
+		else
+			bpfu_range_meet_low(&reg->range, &r);
+		return;
+	}
+	bpfu_range_alu(&r, &diff, BPF_ADD, true);
+	reg->range = r;
+}
+
 static void sync_one(struct bpfu_reg *reg, void *arg)
 {
 	struct sync_arg *a = arg;
-	const struct bpfu_reg *known = a->known;
-	int64_t delta = 0;
-	struct bpfu_range diff;
 
-	if (reg == a->self || !bpfu_reg_is_scalar(reg) || reg->id != known->id)
+	if (reg == a->self || !bpfu_reg_is_scalar(reg) || reg->id != a->known->id)
 		return;
-	if (reg->flags & BPFU_REG_ADD_CONST)
-		delta += reg->off;
-	if (known->flags & BPFU_REG_ADD_CONST)
-		delta -= known->off;
-	reg->range = known->range;
-	if (delta) {
-		bpfu_range_set_const(&diff, (uint64_t)delta);
-		bpfu_range_alu(&reg->range, &diff, BPF_ADD, true);
-	}
-	reg->node = bpfu_lineage_new(&a->env->lineage, reg->node, known->node);
+	follow_link(reg, a->known);
+	reg->node = bpfu_lineage_new(&a->env->lineage, reg->node, a->known->node);
 }
 
 /* @reg (in @state) was just sharpened: its copies know the same. */

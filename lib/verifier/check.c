@@ -54,11 +54,8 @@ void bpfu_vrf_link_scalar(struct bpfu_env *env, struct bpfu_reg *reg)
 {
 	if (!bpfu_reg_is_scalar(reg))
 		return;
-	if (reg->flags & BPFU_REG_ADD_CONST) {
-		reg->flags &= ~BPFU_REG_ADD_CONST;
-		reg->off = 0;
-		reg->id = 0;
-	}
+	if (reg->flags)
+		bpfu_reg_unlink(reg);
 	/* Constants need no link: all that is to be known is known. */
 	if (!reg->id && !bpfu_range_is_const(&reg->range))
 		reg->id = ++env->id_gen;

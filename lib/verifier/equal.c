@@ -61,8 +61,7 @@ static bool match_scalar(struct bpfu_env *env, const struct bpfu_reg *old,
 	/* That old is linked to others is something that cur must offer too. */
 	if (!old->id || old->flags & BPFU_REG_SINGLE)
 		return true;
-	return (old->flags & BPFU_REG_ADD_CONST) == (cur->flags & BPFU_REG_ADD_CONST) &&
-	       old->off == cur->off && match_id(ids, old->id, cur->id);
+	return old->flags == cur->flags && old->off == cur->off && match_id(ids, old->id, cur->id);
 }
 
 static bool match_pointer(const struct bpfu_reg *old, const struct bpfu_reg *cur,

@@ -145,7 +145,8 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 	bpfu_vrf_log(env, "(");
 	if (reg->id) {
 		bpfu_vrf_log(env, "id=%d", reg->id);
-		if (reg->flags & BPFU_REG_ADD_CONST && reg->type == BPFU_REG_SCALAR)
+		if (reg->type == BPFU_REG_SCALAR &&
+		    reg->flags & (BPFU_REG_ADD_CONST | BPFU_REG_ADD_CONST32))
 			bpfu_vrf_log(env, "%+d", reg->off);
 		sep = ",";
 	}

@@ -209,6 +209,23 @@ void bpfu_range_sync(struct bpfu_range *r)
 	intervals_from_bits(r);
 }
 
+void bpfu_range_meet_low(struct bpfu_range *r, const struct bpfu_range *low)
+{
+	struct bpfu_range met = *r;
+
+	RAISE(met.s32_min, low->s32_min);
+	LOWER(met.s32_max, low->s32_max);
+	RAISE(met.u32_min, low->u32_min);
+	LOWER(met.u32_max, low->u32_max);
+	if (!bpfu_tnum_overlap(bpfu_tnum_subreg(r->var), bpfu_tnum_subreg(low->var)))
+		return;
+	met.var = bpfu_tnum_with_subreg(
+		r->var, bpfu_tnum_intersect(bpfu_tnum_subreg(r->var), bpfu_tnum_subreg(low->var)));
+	bpfu_range_sync(&met);
+	if (bpfu_range_is_valid(&met))
+		*r = met;
+}
+
 /* ---- width changes ---- */
 
 void bpfu_range_zext32(struct bpfu_range *r)

@@ -47,6 +47,9 @@ bool bpfu_range_is_valid(const struct bpfu_range *r);
 /* True if every value of @in is in @r, part by part. */
 bool bpfu_range_covers(const struct bpfu_range *r, const struct bpfu_range *in);
 
+/* The low half of @r is also in the low half of @low; unchanged if that cannot be. */
+void bpfu_range_meet_low(struct bpfu_range *r, const struct bpfu_range *low);
+
 /* What is known of the low half becomes all that is known; the upper half is zero. */
 void bpfu_range_zext32(struct bpfu_range *r);
 

@@ -164,15 +164,11 @@ static int fill(struct bpfu_env *env, const struct bpfu_access *a, const struct 
 	if (byte_of(e->min) == 0 && (unsigned int)a->size <= spill) {
 		/* The low bytes; the register itself if nothing of it is cut off. */
 		if (a->size < 8 && value.range.umax >> (8 * a->size)) {
-			value.id = 0;
-			value.flags = 0;
-			value.off = 0;
+			bpfu_reg_unlink(&value);
 		}
 		if (a->sign && a->size < 8) {
 			if (value.range.umax >> (8 * a->size - 1)) {
-				value.id = 0;
-				value.flags = 0;
-				value.off = 0;
+				bpfu_reg_unlink(&value);
 			}
 			bpfu_range_sext(&value.range, (unsigned int)a->size);
 		} else {
@@ -246,9 +242,7 @@ static int spill_scalar(struct bpfu_env *env, struct bpfu_slot *slot, const stru
 			value = *reg;
 		} else {
 			value = *reg;
-			value.id = 0;
-			value.flags = 0;
-			value.off = 0;
+			bpfu_reg_unlink(&value);
 		}
 	}
 	spill(env, slot, &value, a->size);

@@ -43,8 +43,10 @@ enum bpfu_reg_type {
 enum bpfu_reg_flags {
 	BPFU_REG_MAYBE_NULL = 1u << 0,
 	BPFU_REG_RINGBUF = 1u << 1,   /* MEM: a reserved record */
-	BPFU_REG_ADD_CONST = 1u << 2, /* SCALAR: off more than the others with its id */
-	BPFU_REG_SINGLE = 1u << 3,    /* SCALAR in a stored state: there are no others */
+	/* SCALAR: differs from the plain ones with its id, by off; 32: of the low half, upper half 0 */
+	BPFU_REG_ADD_CONST = 1u << 2,
+	BPFU_REG_ADD_CONST32 = 1u << 3,
+	BPFU_REG_SINGLE = 1u << 4,    /* SCALAR in a stored state: there are no others */
 };
 
 struct bpfu_reg {
@@ -136,6 +138,14 @@ int bpfu_state_release(struct bpfu_state *state, uint32_t id);
 static inline bool bpfu_reg_is_scalar(const struct bpfu_reg *reg)
 {
 	return reg->type == BPFU_REG_SCALAR;
+}
+
+/* Forget which other scalars this one is tied to. */
+static inline void bpfu_reg_unlink(struct bpfu_reg *reg)
+{
+	reg->id = 0;
+	reg->flags = 0;
+	reg->off = 0;
 }
 
 static inline bool bpfu_reg_is_pointer(const struct bpfu_reg *reg)
