@@ -10,11 +10,16 @@ enum exit_status {
 	EXIT_OK = 0,
 	EXIT_USAGE = 1,        /* wrong command line, or it could not be set up */
 	EXIT_BENCH_FAILED = 2, /* a bench failed its own checks */
+	EXIT_REGRESSION = 3,   /* slower than --fail-above allows, and confirmed */
+	EXIT_UNTRUSTED = 4,    /* the control of a comparison failed */
+	EXIT_INCONCLUSIVE = 5, /* with --strict */
 	EXIT_INTERRUPTED = 128, /* plus the signal */
 };
 
 int cmd_list(const struct opts *opts);
 int cmd_run(const struct opts *opts);
+int cmd_compare(const struct opts *opts);
+int cmd_noise(const struct opts *opts);
 int cmd_doctor(const struct opts *opts);
 
 /* "bpflab: …" on standard error. */

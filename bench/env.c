@@ -210,21 +210,21 @@ static json_t *text(const char *value)
 
 json_t *env_json(const struct env *env)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o, s:o, s:o, s:o, s:o, s:[f,f,f], s:f, s:i, s:b}",
-			 "tool", BPFU_VERSION, "time", env->time, "libbpf", libbpf_version_string(),
-			 "clang", BPFLAB_BPF_CLANG, "kernel", env->kernel, "cpu", text(env->cpu),
-			 "arch", env->arch, "microcode", text(env->microcode), "hypervisor",
-			 text(env->hypervisor), "smt_siblings", text(env->smt), "governor",
-			 text(env->governor), "turbo", text(env->turbo), "mhz", text(env->mhz),
-			 "clocksource", text(env->clocksource), "bpf_jit_enable", text(env->jit_enable),
-			 "bpf_jit_harden", text(env->jit_harden), "bpf_stats_enabled",
-			 text(env->stats_enabled), "unprivileged_bpf_disabled",
-			 text(env->unprivileged_disabled), "debug_kernel", text(env->debug),
-			 "mitigations",
+	const char *options = getenv("BPFU_OPTIONS");
+
+	return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			 "s:o, s:o, s:o, s:o, s:o, s:s, s:[f,f,f], s:f, s:i, s:b}",
+			 "tool", BPFU_VERSION, "bpfu_options", text(options ? options : ""), "time",
+			 env->time, "libbpf", libbpf_version_string(), "clang", BPFLAB_BPF_CLANG, "kernel",
+			 env->kernel, "cpu", text(env->cpu), "arch", env->arch, "microcode",
+			 text(env->microcode), "hypervisor", text(env->hypervisor), "smt_siblings",
+			 text(env->smt), "governor", text(env->governor), "turbo", text(env->turbo), "mhz",
+			 text(env->mhz), "clocksource", text(env->clocksource), "bpf_jit_enable",
+			 text(env->jit_enable), "bpf_jit_harden", text(env->jit_harden),
+			 "bpf_stats_enabled", text(env->stats_enabled), "unprivileged_bpf_disabled",
+			 text(env->unprivileged_disabled), "debug_kernel", text(env->debug), "mitigations",
 			 env->mitigations ? json_incref(env->mitigations) : json_null(),
-			 "overhead_policy",
-			 json_string("trigger (slope) and null program subtracted"), "load", env->load[0],
-			 env->load[1], env->load[2], "steal_percent", env->steal_percent, "cpus",
-			 (int)env->cpus, "pmu", env->has_pmu);
+			 "overhead_policy", "trigger (slope) and null program subtracted", "load",
+			 env->load[0], env->load[1], env->load[2], "steal_percent", env->steal_percent,
+			 "cpus", (int)env->cpus, "pmu", env->has_pmu);
 }

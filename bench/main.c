@@ -59,6 +59,10 @@ static int run_command(const struct opts *opts)
 		return cmd_list(opts);
 	case CMD_RUN:
 		return cmd_run(opts);
+	case CMD_COMPARE:
+		return cmd_compare(opts);
+	case CMD_NOISE:
+		return cmd_noise(opts);
 	case CMD_DOCTOR:
 		return cmd_doctor(opts);
 	default:

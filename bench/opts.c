@@ -38,6 +38,10 @@ static const struct {
 	{ "list", CMD_LIST, "", "every bench: what one event is, and where it runs" },
 	{ "run", CMD_RUN, "[BENCH | GLOB | PROG.bpf.o[:PROGRAM]]...",
 	  "measure; without a name: the quick suite on every target that works" },
+	{ "compare", CMD_COMPARE, "A B [BENCH | GLOB]...",
+	  "is B faster than A? two targets, two object files, or two result files" },
+	{ "noise", CMD_NOISE, "[BENCH | GLOB]...",
+	  "the smallest difference this machine can show in 1, 10 and 60 seconds" },
 	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
 	{ "help", CMD_HELP, "[COMMAND]", "this text" },
 };
@@ -146,6 +150,20 @@ static int parse_seconds(struct opts *opts, const struct opt_row *row, const cha
 	return 0;
 }
 
+/* Percent, with or without the sign; stored as a share. */
+static int parse_percent(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	char *end;
+	double v = strtod(value, &end);
+
+	if (end == value || (*end && strcmp(end, "%")) || !isfinite(v))
+		return -EINVAL;
+	if (v < 0 || (row->min && v <= 0) || v > (double)row->max)
+		return -ERANGE;
+	*(double *)field(opts, row) = v / 100;
+	return 0;
+}
+
 static int parse_list(struct opts *opts, const struct opt_row *row, const char *value)
 {
 	struct opts_list *list = field(opts, row);
@@ -169,53 +187,78 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 	return opts_parse_cpus(value, &opts->cons_cpus);
 }
 
+/* Commands that run benches. */
+#define CMD_MEASURE (CMD_RUN | CMD_COMPARE | CMD_NOISE)
+
 #define AT(member) offsetof(struct opts, member)
 
 /* clang-format off */
 static const struct opt_row option_table[] = {
 	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off (repeatable)",
-	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST, parse_list, AT(on) },
+	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE, parse_list,
+	  AT(on) },
+	{ 0, "on", "TARGET", "where to compare two object files (user)",
+	  "a target, such as user, host or user:jit=off", CMD_COMPARE, parse_list, AT(on) },
 	{ 'd', "duration", "SEC", "length of the whole run (10); with --classic, of each bench (5)",
 	  "a number of seconds above 0", CMD_RUN, parse_seconds, AT(duration), 1 },
+	{ 'd', "duration", "SEC", "stop after this long, decided or not (no limit)",
+	  "a number of seconds above 0", CMD_COMPARE, parse_seconds, AT(duration), 1 },
+	{ 'd', "duration", "SEC", "length for each bench and target (5)",
+	  "a number of seconds above 0", CMD_NOISE, parse_seconds, AT(duration), 1 },
 	{ 'w', "warmup", "SEC", "longest warm-up of each bench (1)",
-	  "a number of seconds", CMD_RUN, parse_seconds, AT(warmup) },
+	  "a number of seconds", CMD_MEASURE, parse_seconds, AT(warmup) },
+	{ 0, "quads", "N", "exactly N quads of each bench (looks at 40, 80, 160, 320)",
+	  "a whole number from 6 to 1000000", CMD_COMPARE, parse_u32, AT(quads), 6, 1000000 },
+	{ 0, "quick", NULL, "the same as --quads 40", NULL, CMD_COMPARE, parse_flag, AT(quick) },
+	{ 0, "rigorous", NULL, "the same as --quads 320 --loads 10", NULL, CMD_COMPARE, parse_flag,
+	  AT(rigorous) },
+	{ 0, "loads", "N", "times each program is loaded anew between two looks (5)",
+	  "a whole number from 1 to 1000", CMD_COMPARE, parse_u32, AT(loads), 1, 1000 },
+	{ 0, "margin", "PERCENT", "differences below this do not matter (1.5)",
+	  "a percentage above 0, up to 100", CMD_COMPARE, parse_percent, AT(margin), 1, 100 },
+	{ 0, "fail-above", "PERCENT", "exit 3 if B is slower by more, and a fresh run confirms it",
+	  "a percentage from 0 to 10000", CMD_COMPARE, parse_percent, AT(fail_above), 0, 10000 },
+	{ 0, "strict", NULL, "exit 5 if anything is inconclusive", NULL, CMD_COMPARE, parse_flag,
+	  AT(strict) },
+	{ 0, "no-control", NULL, "do not measure A against itself as well", NULL, CMD_COMPARE,
+	  parse_flag, AT(no_control) },
 	{ 0, "rounds", "N", "rounds of measurement, spread over the run (100)",
 	  "a whole number from 1 to 1000000", CMD_RUN, parse_u32, AT(rounds), 1, 1000000 },
 	{ 'p', "producers", "N", "threads that run the bench at the same time (1)",
-	  "a whole number from 1 to 1024", CMD_RUN, parse_u32, AT(producers), 1, MAX_PRODUCERS },
+	  "a whole number from 1 to 1024", CMD_MEASURE, parse_u32, AT(producers), 1, MAX_PRODUCERS },
 	{ 'c', "consumers", "N", "consumer threads; these benches have none (0)",
 	  "a whole number", CMD_RUN, parse_u32, AT(consumers), 0, MAX_PRODUCERS },
 	{ 'a', "affinity", NULL, "pin each producer to a CPU, from CPU 0 on",
-	  NULL, CMD_RUN, parse_flag, AT(affinity) },
+	  NULL, CMD_MEASURE, parse_flag, AT(affinity) },
 	{ 0, "prod-affinity", "CPUSET", "pin producers to these CPUs, as in 0-3,5; implies -a",
-	  "a set of CPUs, as in 0-3,5", CMD_RUN, parse_prod_cpus, 0 },
+	  "a set of CPUs, as in 0-3,5", CMD_MEASURE, parse_prod_cpus, 0 },
 	{ 0, "cons-affinity", "CPUSET", "the same for consumers; implies -a",
-	  "a set of CPUs, as in 0-3,5", CMD_RUN, parse_cons_cpus, 0 },
+	  "a set of CPUs, as in 0-3,5", CMD_MEASURE, parse_cons_cpus, 0 },
 	{ 0, "nr_loops", "N", "iterations of one loop in the bpf-loop benches (10)",
-	  "a whole number from 1 to 8388608", CMD_RUN, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
+	  "a whole number from 1 to 8388608", CMD_MEASURE, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
 	{ 0, "trig-batch-iters", "N", "operations per trigger (the whole batch; with --classic, "
-	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_RUN, parse_u32,
+	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_MEASURE, parse_u32,
 	  AT(trig_batch_iters), 1, 1000 },
 	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p or trig-batch-iters "
-	  "(repeatable)", "NAME=A,B,…", CMD_RUN, parse_list, AT(sweep) },
-	{ 0, "seed", "N", "seed of all random orders", "a whole number", CMD_RUN, parse_seed, AT(seed),
-	  0, UINT64_MAX },
+	  "(repeatable)", "NAME=A,B,…", CMD_MEASURE, parse_list, AT(sweep) },
+	{ 0, "seed", "N", "seed of all random orders", "a whole number", CMD_MEASURE, parse_seed,
+	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
-	  "a file name, or -", CMD_RUN, parse_string, AT(json) },
+	  "a file name, or -", CMD_MEASURE, parse_string, AT(json) },
 	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR, parse_flag, AT(json_stdout) },
 	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
-	  "a file name, or -", CMD_RUN, parse_string, AT(csv) },
+	  "a file name, or -", CMD_RUN | CMD_COMPARE, parse_string, AT(csv) },
 	{ 0, "classic", NULL, "throughput in the words of the kernel's bench tool",
 	  NULL, CMD_RUN, parse_flag, AT(classic) },
 	{ 'q', "quiet", NULL, "results only: no progress, remarks or per-second lines",
-	  NULL, CMD_RUN, parse_flag, AT(quiet) },
+	  NULL, CMD_MEASURE, parse_flag, AT(quiet) },
 	{ 'v', "verbose", NULL, "show libbpf's and the verifier's log",
-	  NULL, CMD_RUN | CMD_LIST | CMD_DOCTOR, parse_flag, AT(verbose) },
+	  NULL, CMD_MEASURE | CMD_LIST | CMD_DOCTOR, parse_flag, AT(verbose) },
 	{ 'l', "list", NULL, "list the benches and exit", NULL, CMD_RUN, parse_flag, AT(list) },
 	{ 'h', "help", NULL, "help on the command", NULL,
-	  CMD_LIST | CMD_RUN | CMD_DOCTOR | CMD_HELP, parse_flag, AT(help) },
+	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_HELP, parse_flag, AT(help) },
 	{ 'V', "version", NULL, "version of bpflab", NULL,
-	  CMD_LIST | CMD_RUN | CMD_DOCTOR | CMD_HELP, parse_flag, AT(version) },
+	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_HELP, parse_flag, AT(version) },
 };
 /* clang-format on */
 
@@ -361,6 +404,7 @@ int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e)
 
 	memset(opts, 0, sizeof(*opts));
 	opts->warmup = -1;
+	opts->fail_above = -1;
 	opts->args = calloc((size_t)argc + 1, sizeof(*opts->args));
 	if (!opts->args)
 		return errline_set(e, -ENOMEM, "out of memory");
@@ -411,7 +455,8 @@ void opts_print_help(FILE *f, unsigned int command)
 				command_table[i].help);
 		fprintf(f, "\nbpflab help COMMAND shows the options of a command; bpflab(1) says more.\n"
 			   "Exit status: 0 ok, 1 usage or set-up, 2 a bench failed its own checks,\n"
-			   "130 interrupted.\n");
+			   "3 confirmed regression (--fail-above), 4 the control failed, 5 inconclusive "
+			   "(--strict),\n130 interrupted.\n");
 		return;
 	}
 	for (size_t i = 0; i < NR_COMMANDS; i++)

@@ -19,6 +19,8 @@ enum command {
 	CMD_RUN = 1u << 1,
 	CMD_DOCTOR = 1u << 2,
 	CMD_HELP = 1u << 3,
+	CMD_COMPARE = 1u << 4,
+	CMD_NOISE = 1u << 5,
 };
 
 #define OPTS_MAX_LIST 64
@@ -55,6 +57,14 @@ struct opts {
 	const char *csv;
 	uint64_t seed;
 	bool has_seed;
+	uint32_t quads;    /* compare; 0: not given */
+	uint32_t loads;
+	double margin;     /* a share; 0: not given */
+	double fail_above; /* a share; < 0: not given */
+	bool no_control;
+	bool strict;
+	bool quick;
+	bool rigorous;
 	bool help;
 	bool version;
 };

@@ -187,3 +187,23 @@ int output_commit(struct output *o, struct errline *e)
 	output_abort(o);
 	return err;
 }
+
+int output_view(const char *path, int (*view)(FILE *f, const void *ctx), const void *ctx,
+		struct errline *e)
+{
+	struct output o;
+	int err;
+
+	if (!path)
+		return 0;
+	err = output_open(&o, path, e);
+	if (err)
+		return err;
+	err = view(o.file, ctx);
+	if (err == -ENOMEM) {
+		output_abort(&o);
+		return errline_set(e, err, "cannot write '%s': out of memory", path);
+	}
+	/* Any error of the stream is found again by the commit. */
+	return output_commit(&o, e);
+}

@@ -30,6 +30,12 @@ int output_open(struct output *o, const char *path, struct errline *e);
 int output_commit(struct output *o, struct errline *e);
 void output_abort(struct output *o);
 
+/*
+ * All of it: what @view writes, if @path is not NULL. @view returns 0 or a negative errno.
+ */
+int output_view(const char *path, int (*view)(FILE *f, const void *ctx), const void *ctx,
+		struct errline *e);
+
 /* Flush standard output: 0, or a negative errno and a line. */
 int output_flush_stdout(struct errline *e);
 

@@ -82,6 +82,12 @@ void progress_round(const struct suite *s, const struct point *pt, double second
 	draw(share < 1 ? share : 1, text);
 }
 
+void progress_show(double share, const char *text)
+{
+	if (is_due())
+		draw(share, text);
+}
+
 void progress_end(void)
 {
 	if (shown)

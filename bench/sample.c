@@ -47,6 +47,8 @@ enum sample_fault sample_fault(void)
 		return FAULT_DROP_EVENT;
 	if (!strcmp(fault, "lose-update"))
 		return FAULT_LOSE_UPDATE;
+	if (!strcmp(fault, "bias-control"))
+		return FAULT_BIAS_CONTROL;
 	return FAULT_NONE;
 }
 

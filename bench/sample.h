@@ -51,6 +51,7 @@ enum sample_fault {
 	FAULT_NONE,
 	FAULT_DROP_EVENT,  /* each trigger of the measured program does one operation less */
 	FAULT_LOSE_UPDATE, /* one update more is expected in the maps than events were counted */
+	FAULT_BIAS_CONTROL, /* the control of a comparison reads half as much again */
 };
 enum sample_fault sample_fault(void);
 

@@ -286,12 +286,12 @@ static int suite_round(struct suite *s, uint32_t *order, uint32_t round, double 
 		double now = (double)(sample_now_ns() - s->begin_ns);
 		double spare = deadline_ns - now - work_left(s, order, i);
 		/* k points at random times split the spare time: the first gap of k + 1 */
-		double k = (double)(s->nr_points - i), gap = 0;
+		double k = (double)(s->nr_points - i);
+		/* drawn in any case: what a seed replays must not depend on time */
+		double gap = spare * (1 - pow(1 - rng_unit(&s->rng), 1 / k));
 
 		if (pt->failed)
 			continue;
-		if (spare > 0)
-			gap = spare * (1 - pow(1 - rng_unit(&s->rng), 1 / k));
 		if (idle_for(gap)) {
 			struct batch warm = { .arm = ARM_FULL, .ops = pt->n_full };
 

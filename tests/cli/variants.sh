@@ -8,3 +8,9 @@ json r.json "[x['prog']['jited_len'] > 0 for x in r] == [True, False, True]"
 json r.json "len({x['prog']['tag'] for x in r}) == 1"
 BPFU_OPTIONS=jit=off "$BPFLAB" run --on user -q -w 0 -d 0.1 --rounds 8 arr-inc --json r.json
 json r.json "r[0]['variant'] == {'jit': 'off'} and r[0]['prog']['jited_len'] == 0"
+json r.json "r[0]['env']['bpfu_options'] == 'jit=off'"
+# Any option of libbpfu is a variant, by its name; several go together.
+expect 0 "$BPFLAB" run --on user:inline_loop=on --on user:inline_loop=off,jit=off -q -w 0 -d 0.2 --rounds 8 \
+	bpf-loop --json r.json
+json r.json "[x['variant'] for x in r] == [{'inline_loop': 'on', 'jit': 'on'}, {'inline_loop': 'off', 'jit': 'off'}]"
+json r.json "r[0]['prog']['xlated_len'] > r[1]['prog']['xlated_len'] and r[1]['prog']['jited_len'] == 0"

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What came of a comparison: the figures of every row, which differences hold among all rows, whether
+ * the controls are fine, and the verdicts.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comparison.h"
+#include "holm.h"
+
+#define SHARE_NOTE 0.05 /* of the null program, from which on the gross difference is worth a note */
+#define SHORT_OF_QUADS 0.1
+
+void comparison_note(struct comparison_row *row, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (row->nr_notes == COMPARISON_MAX_NOTES)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&row->notes[row->nr_notes], fmt, ap) >= 0)
+		row->nr_notes++;
+	va_end(ap);
+}
+
+struct quad *comparison_used_quads(const struct comparison_row *row, size_t *n)
+{
+	struct quad *used = malloc((row->nr_quads ? row->nr_quads : 1) * sizeof(*used));
+
+	*n = 0;
+	for (size_t i = 0; used && i < row->nr_quads; i++)
+		if (row->crowded || !row->quads[i].disturbed)
+			used[(*n)++] = row->quads[i];
+	return used;
+}
+
+static int compute_row(struct comparison *c, struct comparison_row *row)
+{
+	struct quad *used = comparison_used_quads(row, &row->used);
+	int err = used ? compare_stats_compute(used, row->used, &c->rule, c->control, &row->stats) :
+			 -ENOMEM;
+
+	free(used);
+	if (err)
+		return err;
+	row->p = compare_rule_p(&c->rule, row->looks, row->nr_looks, row->p_least);
+	return row->p < 0 ? -ENOMEM : 0;
+}
+
+/* -------------------------------------------------------------- over all rows */
+
+/* The used quad of round @number; *@at is where the search begins, and goes on next time. */
+static const struct quad *find_quad(const struct comparison_row *row, uint32_t number, size_t *at)
+{
+	while (*at < row->nr_quads && row->quads[*at].number < number)
+		(*at)++;
+	if (*at == row->nr_quads || row->quads[*at].number != number)
+		return NULL;
+	return row->crowded || !row->quads[*at].disturbed ? &row->quads[*at] : NULL;
+}
+
+static double quad_ratio(const struct comparison_row *row, const struct quad *q, enum quad_arm arm)
+{
+	return row->stats.basis == BASIS_NET ? quad_net(q, arm) : quad_gross(q, arm);
+}
+
+/*
+ * What the rows have in common: the mean log-ratio of all rows in each round that has a quad of every
+ * row. The rows of a round share the noise of its moment, so a round is one sample.
+ */
+static int compute_mean(const struct comparison *c, enum quad_arm arm, double alpha,
+			struct effect *effect)
+{
+	double *d = calloc(c->rounds ? c->rounds : 1, sizeof(*d));
+	uint32_t *load = calloc(c->rounds ? c->rounds : 1, sizeof(*load));
+	size_t *at = calloc(c->nr_rows, sizeof(*at)), n = 0;
+	int err = d && load && at ? 0 : -ENOMEM;
+
+	for (uint32_t r = 0; r < c->rounds && !err; r++) {
+		double sum = 0;
+		size_t rows = 0, want = 0;
+
+		for (size_t i = 0; i < c->nr_rows; i++) {
+			const struct comparison_row *row = &c->rows[i];
+			const struct quad *q;
+
+			if (row->failed)
+				continue;
+			want++;
+			q = find_quad(row, r, &at[i]);
+			if (!q)
+				continue;
+			sum += quad_ratio(row, q, arm);
+			load[n] = q->load;
+			rows++;
+		}
+		if (rows && rows == want)
+			d[n++] = sum / (double)rows;
+	}
+	if (!err)
+		err = effect_compute(d, load, n, alpha, effect);
+	free(d);
+	free(load);
+	free(at);
+	return err;
+}
+
+/* p-values of the rows that did not fail, adjusted for how many there are. */
+static int adjust(struct comparison *c)
+{
+	double *p = calloc(c->nr_rows * 3, sizeof(*p)), *holm, *fdr;
+	size_t n = 0;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	holm = p + c->nr_rows;
+	fdr = holm + c->nr_rows;
+	for (size_t i = 0; i < c->nr_rows; i++)
+		if (!c->rows[i].failed)
+			p[n++] = c->rows[i].p;
+	err = holm_adjust(p, n, holm);
+	if (!err)
+		err = holm_fdr_adjust(p, n, fdr);
+	for (size_t i = c->nr_rows; i > 0 && !err; i--) {
+		if (c->rows[i - 1].failed)
+			continue;
+		n--;
+		c->rows[i - 1].p_holm = holm[n];
+		c->rows[i - 1].fdr = fdr[n];
+	}
+	free(p);
+	return err;
+}
+
+/* All controls together are wrong in 1 %: each row's own has its share, and so has their mean. */
+static void check_controls(struct comparison *c)
+{
+	double alpha = COMPARE_CONTROL_ALPHA / (double)(c->nr_rows > 1 ? c->nr_rows + 1 : 1);
+
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		struct comparison_row *row = &c->rows[i];
+
+		row->control_failed = c->control && !row->failed && row->stats.control.n &&
+				      row->stats.control.p <= alpha;
+	}
+	c->control_failed = c->control && c->control_mean.n && c->control_mean.p <= alpha;
+}
+
+/* -------------------------------------------------------------- a row */
+
+static void note_programs(struct comparison_row *row)
+{
+	const struct result_prog *a = &row->arms[QUAD_A].prog, *b = &row->arms[QUAD_B].prog;
+
+	if (!a->known || !b->known)
+		return;
+	if (a->jited_len && b->jited_len && a->jited_len != b->jited_len)
+		comparison_note(row, "%u -> %u bytes of machine code", a->jited_len, b->jited_len);
+	else if (a->xlated_len != b->xlated_len)
+		comparison_note(row, "%u -> %u instructions after rewriting", a->xlated_len / 8,
+				b->xlated_len / 8);
+}
+
+static void note_row(const struct comparison *c, struct comparison_row *row)
+{
+	const struct compare_stats *st = &row->stats;
+	double share = fmax(st->null_share[0], st->null_share[1]);
+
+	if (st->basis == BASIS_GROSS && row->used)
+		comparison_note(row, "gross: the null program is %.0f %% of the time, too much to subtract",
+				100 * share);
+	else if (share > SHARE_NOTE)
+		comparison_note(row, "null share %.0f %%, gross %+.1f %%", 100 * share,
+				100 * expm1(st->gross.log_ratio));
+	if (st->effect.loads_differ)
+		comparison_note(row, "loads differ by %.1f %%: the interval is that of %zu loads",
+				100 * st->effect.load_sigma, st->effect.loads);
+	if (st->shape_differs)
+		comparison_note(row, "shape differs: A and B are not slow in the same way (least times %+.1f "
+				"%%)", 100 * expm1(st->floor.log_ratio));
+	if (st->unsteady != 0)
+		comparison_note(row, "not steady: the first quarter was %+.1f %% off the rest",
+				100 * st->unsteady);
+	if (row->crowded)
+		comparison_note(row, "busy: %zu of %zu quads were disturbed, and are used",
+				row->nr_quads - row->nr_clean, row->nr_quads);
+	else if ((double)(row->nr_quads - row->nr_clean) > SHORT_OF_QUADS * (double)row->nr_quads)
+		comparison_note(row, "%zu of %zu quads were disturbed, and are left out",
+				row->nr_quads - row->nr_clean, row->nr_quads);
+	if (c->out_of_time && row->used < c->rule.looks[0])
+		comparison_note(row, "out of time");
+	note_programs(row);
+}
+
+static void decide_row(struct comparison *c, struct comparison_row *row)
+{
+	bool significant = row->p_holm <= COMPARE_ALPHA;
+
+	row->verdict = verdict_decide(&row->stats.effect, c->rule.margin, significant);
+	if (row->control_failed || c->control_failed)
+		row->verdict = VERDICT_UNTRUSTED;
+	if (row->verdict == VERDICT_INCONCLUSIVE) {
+		row->needed = verdict_quads_needed(&row->stats.effect, c->rule.margin);
+		if (effect_excludes_zero(&row->stats.effect) && !significant)
+			comparison_note(row, "p %.2g is not enough among %zu rows (Holm)", row->p,
+					c->nr_rows);
+		else if (row->used)
+			comparison_note(row, "needs about %llu quads", (unsigned long long)row->needed);
+	}
+	note_row(c, row);
+}
+
+int comparison_judge(struct comparison *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->nr_rows && !err; i++)
+		if (!c->rows[i].failed)
+			err = compute_row(c, &c->rows[i]);
+	if (!err)
+		err = adjust(c);
+	if (!err && c->nr_rows > 1)
+		err = compute_mean(c, QUAD_B, c->rule.alpha, &c->geomean);
+	if (!err && c->control)
+		err = compute_mean(c, QUAD_CONTROL, COMPARE_CONTROL_ALPHA, &c->control_mean);
+	if (err)
+		return err;
+	check_controls(c);
+	for (size_t i = 0; i < c->nr_rows; i++)
+		if (!c->rows[i].failed)
+			decide_row(c, &c->rows[i]);
+	return 0;
+}
+
+/* -------------------------------------------------------------- confirmation */
+
+bool comparison_is_regression(const struct comparison_row *row, double above)
+{
+	return !row->failed && row->verdict == VERDICT_SLOWER &&
+	       row->stats.effect.ci.lo > log1p(above);
+}
+
+static void copy_row(struct comparison_row *to, const struct comparison_row *from)
+{
+	memcpy(to->label, from->label, sizeof(to->label));
+	memcpy(to->arms, from->arms, sizeof(to->arms));
+	to->params = from->params;
+}
+
+static int confirm_rows(struct comparison *c, struct comparison *fresh, double above,
+			struct errline *e)
+{
+	struct rng rng = { c->seed };
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < c->nr_rows; i++)
+		if (comparison_is_regression(&c->rows[i], above))
+			copy_row(&fresh->rows[n++], &c->rows[i]);
+	fresh->seed = rng_next(&rng);
+	err = comparison_measure(fresh, e);
+	if (!err && comparison_judge(fresh))
+		err = errline_set(e, -ENOMEM, "out of memory");
+	n = 0;
+	for (size_t i = 0; i < c->nr_rows && !err; i++) {
+		struct comparison_row *row = &c->rows[i], *again = &fresh->rows[n];
+
+		if (!comparison_is_regression(row, above))
+			continue;
+		n++;
+		row->confirmation = (struct comparison_confirmation){
+			.done = true,
+			.confirmed = comparison_is_regression(again, above),
+			.seed = fresh->seed,
+			.quads = again->used,
+			.effect = again->stats.effect,
+		};
+		if (again->failed) {
+			row->failed = again->failed;
+			row->error = again->error;
+		}
+	}
+	return err;
+}
+
+int comparison_confirm(struct comparison *c, double above, struct errline *e)
+{
+	struct comparison fresh = {
+		.suite = c->suite,
+		.control = c->control,
+		.loads = c->loads,
+		.max_seconds = c->max_seconds,
+		.warmup = c->warmup,
+	};
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < c->nr_rows; i++)
+		n += comparison_is_regression(&c->rows[i], above);
+	if (!n)
+		return 0;
+	err = comparison_alloc_rows(&fresh, n, e);
+	if (err)
+		return err;
+	compare_rule_init(&fresh.rule, c->rule.nr_looks == 1 ? c->rule.looks[0] : 0, n,
+			  expm1(c->rule.margin));
+	err = confirm_rows(c, &fresh, above, e);
+	comparison_free_rows(&fresh);
+	return err;
+}
