@@ -14,7 +14,8 @@ deps:
 $(BUILD)/build.ninja: | deps
 	meson setup $(BUILD) $(MESON_ARGS)
 
-run: all
+run: $(BUILD)/build.ninja
+	ninja -C $(BUILD) bench/bpflab
 	$(BUILD)/bench/bpflab run $(ARGS)
 
 check:
