@@ -89,6 +89,72 @@ static __attribute__((noinline)) bool run_lower(const struct diff_case *c, struc
 	return side_run(&side, c, res, RUN_EXEC | RUN_CLONES, clones);
 }
 
+#ifdef BPFU_LIBFUZZER
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+
+/* One field of one instruction, to values that are near the edge of what is accepted. */
+static void mutate_insn(struct bpf_insn *insn, struct rng *rng)
+{
+	static const int32_t imms[] = { 0, 1, -1, 8, 31, 63, 64, 512, INT32_MIN, INT32_MAX };
+	static const uint8_t codes[] = {
+		0x07, 0x0f, 0x04, 0x0c, 0x57, 0x67, 0x77, 0x2f, 0x3f, 0x9f, 0xbf, 0xbc, 0xb7, 0x15,
+		0x1d, 0x25, 0x2d, 0xa5, 0xad, 0x65, 0xc5, 0x16, 0x26, 0xa6, 0x61, 0x69, 0x71, 0x79,
+		0x63, 0x6b, 0x73, 0x7b, 0x62, 0x6a, 0x72, 0x7a, 0xdb, 0xc3, 0x81, 0x85
+	};
+
+	switch (rng_below(rng, 6)) {
+	case 0:
+		insn->dst_reg = rng_below(rng, 11);
+		break;
+	case 1:
+		insn->src_reg = rng_below(rng, 11);
+		break;
+	case 2:
+		insn->off = (int16_t)rng_range(rng, -24, 24);
+		break;
+	case 3:
+		insn->imm = imms[rng_below(rng, BPFU_ARRAY_SIZE(imms))];
+		break;
+	case 4:
+		insn->imm += rng_range(rng, -4, 4);
+		break;
+	default:
+		insn->code = codes[rng_below(rng, BPFU_ARRAY_SIZE(codes))];
+	}
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
+{
+	struct rng rng = { .state = seed };
+	size_t cnt = size < 2 ? 0 : (size - 2) / 8;
+	struct bpf_insn insn;
+	uint8_t *at;
+
+	if (!cnt || rng_percent(&rng, 20))
+		return LLVMFuzzerMutate(data, size, max_size);
+	at = data + 2 + (size_t)8 * rng_below(&rng, (uint32_t)cnt);
+	switch (rng_below(&rng, 5)) {
+	case 0: /* delete */
+		memmove(at, at + 8, (size_t)(data + size - at - 8));
+		return size - 8;
+	case 1: /* double */
+		if (size + 8 > max_size)
+			break;
+		memmove(at + 8, at, (size_t)(data + size - at));
+		return size + 8;
+	case 2:
+		data[0] = (uint8_t)rng_below(&rng, SHAPES);
+		break;
+	default:
+		memcpy(&insn, at, sizeof(insn));
+		mutate_insn(&insn, &rng);
+		memcpy(at, &insn, sizeof(insn));
+	}
+	return size;
+}
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct diff_case c;
