@@ -194,6 +194,18 @@ static void test_branch_never(void **state)
 	finish();
 }
 
+static void test_branch_never_other_side_live(void **state)
+{
+	const struct bpf_insn insns[] = { JEQ_K(1, 0, 1), JEQ_K(2, 0, 1), MOV_K(0, 2), EXIT() };
+	const struct bpf_insn out[] = { JEQ_K(2, 0, 1), MOV_K(0, 2), EXIT() };
+
+	START(insns);
+	f.aux[0].branch_known = 0;
+	rewrite();
+	EXPECT(out);
+	finish();
+}
+
 /* may_goto counts: it is never settled, whatever was seen. */
 static void test_may_goto_stays(void **state)
 {
@@ -709,6 +721,7 @@ int main(void)
 		cmocka_unit_test(test_branch_always),
 		cmocka_unit_test(test_branch_always_other_side_live),
 		cmocka_unit_test(test_branch_never),
+		cmocka_unit_test(test_branch_never_other_side_live),
 		cmocka_unit_test(test_may_goto_stays),
 		cmocka_unit_test(test_jump_chain),
 		cmocka_unit_test(test_backward_jump),
