@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,7 +156,7 @@ static int real_create_error(const char *path)
 
 	if (!lstat(path, &st))
 		return -EEXIST;
-	strcpy(parent, path);
+	snprintf(parent, sizeof(parent), "%s", path);
 	slash = strrchr(parent, '/');
 	if (slash == parent)
 		slash++;

@@ -47,7 +47,7 @@ static int path_at(char *path, int dir_fd)
 		return -ENOTDIR;
 	if (snprintf(joined, sizeof(joined), "%s/%s", dir, path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	strcpy(path, joined);
+	memcpy(path, joined, strlen(joined) + 1);
 	return 0;
 }
 

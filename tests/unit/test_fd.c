@@ -210,7 +210,7 @@ static void test_memory_inode(void **state)
 	expect_mode(ro, O_RDONLY);
 	view = mmap(NULL, 4096, PROT_READ, MAP_SHARED, ro, 0);
 	assert_ptr_not_equal(view, MAP_FAILED);
-	strcpy(values, "shared");
+	memcpy(values, "shared", 7);
 	assert_string_equal(view, "shared");
 	assert_int_equal(mprotect(view, 4096, PROT_READ | PROT_WRITE), -1);
 	/* One user reference for the inode, however many descriptors it has. */

@@ -18,7 +18,7 @@ static void expect(const void *data, size_t len, const char *want)
 
 	bpfu_sha256(data, len, digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
-		sprintf(hex + 2 * i, "%02x", digest[i]);
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 	assert_string_equal(hex, want);
 }
 
