@@ -24,7 +24,6 @@
 	{                                                                                          \
 		static _Atomic(void *) found;                                                      \
 		ret_type(*fn) params = atomic_load_explicit(&found, memory_order_acquire);         \
-	                                                                                        \
 		if (!fn) {                                                                         \
 			fn = dlsym(RTLD_NEXT, #name);                                              \
 			if (!fn) {                                                                 \

@@ -34,7 +34,6 @@ struct api_test {
 	int main(int argc, char **argv)                                                            \
 	{                                                                                          \
 		static const struct api_test tests[] = { __VA_ARGS__ };                            \
-	                                                                                           \
 		return api_main(argc, argv, tests, ARRAY_SIZE(tests));                             \
 	}
 
