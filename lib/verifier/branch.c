@@ -99,6 +99,8 @@ static void learn_scalars(struct bpfu_env *env, struct bpfu_state *state,
 	bool is64 = BPF_CLASS(insn->code) == BPF_JMP;
 
 	bpfu_range_assume(&a.range, &b.range, BPF_OP(insn->code), taken, is64);
+	if (src == dst) /* compared with itself: both are right */
+		bpfu_range_assume(&a.range, &b.range, BPF_JEQ, true, true);
 	/* A contradiction that prediction did not see: know nothing rather than something wrong. */
 	if (!bpfu_range_is_valid(&a.range))
 		bpfu_range_set_unknown(&a.range);

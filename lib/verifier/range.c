@@ -143,6 +143,14 @@ static void signs_32(struct bpfu_range *r)
 	if ((uint32_t)r->s32_min <= (uint32_t)r->s32_max) {
 		RAISE(r->u32_min, (uint32_t)r->s32_min);
 		LOWER(r->u32_max, (uint32_t)r->s32_max);
+	} else if (r->s32_max >= 0 && r->s32_min < 0) {
+		if ((uint32_t)r->s32_max < r->u32_min) {
+			RAISE(r->u32_min, (uint32_t)r->s32_min);
+			LOWER(r->s32_max, -1);
+		} else if (r->u32_max < (uint32_t)r->s32_min) {
+			LOWER(r->u32_max, (uint32_t)r->s32_max);
+			RAISE(r->s32_min, 0);
+		}
 	}
 }
 
@@ -266,16 +274,17 @@ void bpfu_range_trunc(struct bpfu_range *r, unsigned int size)
 	bpfu_range_sync(r);
 }
 
-/* Signed bounds of the low @size bytes: kept if the interval does not wrap in that width. */
-static void low_signed_bounds(const struct bpfu_range *r, unsigned int size, int64_t *lo,
-			      int64_t *hi)
+/*
+ * Signed bounds of the low @size bytes of a number between @min and @max: kept if all of them agree
+ * above, and on the sign. Bits are not looked at (nor does the kernel).
+ */
+static void low_signed_bounds(int64_t min, int64_t max, unsigned int size, int64_t *lo, int64_t *hi)
 {
-	unsigned int shift = 64 - size * 8;
-	uint64_t wrap_mask = ~((1ULL << (size * 8)) - 1);
+	unsigned int shift = 64 - size * 8, bits = size * 8;
 
-	*lo = (int64_t)((uint64_t)r->smin << shift) >> shift;
-	*hi = (int64_t)((uint64_t)r->smax << shift) >> shift;
-	if (((uint64_t)r->smin & wrap_mask) != ((uint64_t)r->smax & wrap_mask) || *lo > *hi) {
+	*lo = (int64_t)((uint64_t)min << shift) >> shift;
+	*hi = (int64_t)((uint64_t)max << shift) >> shift;
+	if (min >> bits != max >> bits || (*lo < 0) != (*hi < 0)) {
 		*lo = INT64_MIN >> shift;
 		*hi = INT64_MAX >> shift;
 	}
@@ -284,18 +293,11 @@ static void low_signed_bounds(const struct bpfu_range *r, unsigned int size, int
 void bpfu_range_sext(struct bpfu_range *r, unsigned int size)
 {
 	int64_t lo, hi;
-	struct bpfu_tnum var = bpfu_tnum_sext(r->var, size);
 
 	if (size == 8)
 		return;
-	if (size == 4) {
-		lo = r->s32_min;
-		hi = r->s32_max;
-	} else {
-		low_signed_bounds(r, size, &lo, &hi);
-	}
+	low_signed_bounds(r->smin, r->smax, size, &lo, &hi);
 	bpfu_range_set_unknown(r);
-	r->var = var;
 	r->smin = lo;
 	r->smax = hi;
 	bpfu_range_sync(r);
@@ -303,6 +305,11 @@ void bpfu_range_sext(struct bpfu_range *r, unsigned int size)
 
 void bpfu_range_sext32(struct bpfu_range *r, unsigned int size)
 {
-	bpfu_range_sext(r, size);
+	int64_t lo, hi;
+
+	low_signed_bounds(r->s32_min, r->s32_max, size, &lo, &hi);
+	bpfu_range_set_unknown(r);
+	r->s32_min = (int32_t)lo;
+	r->s32_max = (int32_t)hi;
 	bpfu_range_zext32(r);
 }

@@ -235,6 +235,12 @@ static bool low_half_is_closed(uint8_t op, const struct bpfu_range *src)
 	return op != BPF_LSH || src->var.value < 32;
 }
 
+/* A 32-bit shift is followed only if the whole register holds the count, as in the kernel. */
+static bool wide_count(const struct bpfu_range *src, uint8_t op)
+{
+	return (op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH) && src->umax >= 32;
+}
+
 void bpfu_range_alu(struct bpfu_range *dst, const struct bpfu_range *src, uint8_t op, bool is64)
 {
 	struct bpfu_range out;
@@ -245,7 +251,7 @@ void bpfu_range_alu(struct bpfu_range *dst, const struct bpfu_range *src, uint8_
 		a = iv_of(dst, 32);
 		b = iv_of(src, 32);
 		/* As the kernel: of an operation that is not followed nothing is known at all. */
-		if (iv_op(&a, &b, op)) {
+		if (!wide_count(src, op) && iv_op(&a, &b, op)) {
 			out.var = bpfu_tnum_subreg(a.var);
 			store32(&out, &a);
 			bpfu_range_zext32(&out);

@@ -63,6 +63,8 @@ static int decide(bool always, bool never)
 
 static int cmp_set(const struct view *a, const struct view *b)
 {
+	if (!is_const(a) && !is_const(b))
+		return -1; /* not followed, as in the kernel */
 	if (a->var.value & b->var.value)
 		return 1;
 	return (a->var.value | a->var.mask) & (b->var.value | b->var.mask) ? -1 : 0;
@@ -230,7 +232,7 @@ void bpfu_range_assume(struct bpfu_range *dst, struct bpfu_range *src, uint8_t o
 	struct view a = view_of(dst, is64), b = view_of(src, is64);
 
 	if (op == BPF_JSET) {
-		assume_bits(&a, &b, taken);
+		assume_bits(is_const(&b) ? &a : &b, is_const(&b) ? &b : &a, taken);
 	} else if (op == BPF_JEQ || op == BPF_JNE) {
 		if ((op == BPF_JEQ) == taken) {
 			assume_equal(&a, &b);
