@@ -22,6 +22,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpfu/bpfu.h"
+#include "no_membarrier.h"
 #include "percpu/cpu.h"
 #include "percpu/cpu_list.h"
 #include "percpu/cpu_table.h"
@@ -666,7 +667,7 @@ static void lock_excludes(void **state)
 	assert_int_equal(c.n, COUNT_THREADS * COUNTS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(possible_cpus_is_libbpfs),
@@ -689,6 +690,9 @@ int main(void)
 		cmocka_unit_test(lock_bounded_gives_up),
 		cmocka_unit_test(lock_excludes),
 	};
+	int exit_code = no_membarrier_main(argc, argv);
 
+	if (exit_code)
+		return exit_code;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

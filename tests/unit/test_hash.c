@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * HASH and PERCPU_HASH, preallocated and not: operations and errors next to the kernel's, capacity,
- * iteration, per-CPU values, batches; and long random sequences against a model that is too simple to
- * be wrong. What lies behind the operations is test_hash_insides.c.
+ * iteration, per-CPU values, batches; and long random sequences against a model that is too simple
+ * to be wrong. What lies behind the operations is test_hash_insides.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,6 +16,7 @@
 #include "bpfu/bpfu.h"
 #include "map/htab.h"
 #include "map_twin.h"
+#include "no_membarrier.h"
 #include "percpu/fence.h"
 #include "percpu/percpu_alloc.h"
 
@@ -508,7 +509,7 @@ static void chunks_come_and_go(void **state)
 	bpfu_rcu_barrier();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_count_is_lost),
@@ -523,7 +524,10 @@ int main(void)
 		cmocka_unit_test(chunks_come_and_go),
 	};
 	const char *env = getenv("SEED");
+	int exit_code = no_membarrier_main(argc, argv);
 
+	if (exit_code)
+		return exit_code;
 	seed_base = env ? (unsigned int)strtoul(env, NULL, 0) : (unsigned int)getpid();
 	printf("SEED=%u\n", seed_base);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "no_membarrier.h"
 #include "percpu/cpu.h"
 #include "percpu/rcu.h"
 #include "util/bits.h"
@@ -384,7 +385,7 @@ static void fork_forgets_readers(void **state)
 	assert_int_equal(atomic_load(&called), 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(barrier_runs_all),
@@ -398,6 +399,9 @@ int main(void)
 		cmocka_unit_test(nothing_is_freed_early),
 		cmocka_unit_test(fork_forgets_readers),
 	};
+	int exit_code = no_membarrier_main(argc, argv);
 
+	if (exit_code)
+		return exit_code;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
