@@ -179,20 +179,38 @@ static void dump_bytes(struct result *res, const void *bytes, uint32_t size)
 	res->dump_len += size;
 }
 
-/* Of all CPUs' copies in @value the one that was written, to the front. */
+static bool is_zero(const uint8_t *bytes, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+/*
+ * Of all CPUs' copies in @value the one that the run wrote, to the front, whichever CPU it was on.
+ * The others hold the initial value, or zero if the program made the element.
+ */
 static void canonical_percpu(uint8_t *value, const struct map_spec *spec, uint32_t slot,
 			     uint32_t key, uint32_t cpus)
 {
 	uint8_t initial[VALUE_MAX * 2];
-	uint32_t stride = BPFU_ROUND_UP(spec->value_size, 8);
+	uint32_t size = spec->value_size, stride = BPFU_ROUND_UP(size, 8);
+	const uint8_t *zero = NULL, *written = NULL;
 	struct map_spec one = *spec;
 
 	one.type = BPF_MAP_TYPE_ARRAY;
 	fill_value(initial, &one, slot, key, 1);
-	for (uint32_t cpu = 1; cpu < cpus; cpu++)
-		if (memcmp(value + cpu * stride, initial, spec->value_size) &&
-		    !memcmp(value, initial, spec->value_size))
-			memcpy(value, value + cpu * stride, spec->value_size);
+	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+		const uint8_t *copy = value + cpu * stride;
+
+		if (is_zero(copy, size))
+			zero = copy;
+		else if (memcmp(copy, initial, size) != 0)
+			written = copy;
+	}
+	if (written || zero)
+		memmove(value, written ? written : zero, size);
 }
 
 static void dump_value(struct side *side, struct result *res, int fd, const struct map_spec *spec,

@@ -228,7 +228,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	attr.max_entries = m.max;
 	attr.map_flags = types[which].flags;
 	fd = bpfu_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-	FUZZ_CHECK(fd >= 0, "create: %d", fd);
+	/* A type that libbpfu does not have; arrays and hash tables it must have. */
+	if (fd == -EINVAL && m.type != BPF_MAP_TYPE_ARRAY && m.type != BPF_MAP_TYPE_HASH)
+		return 0;
+	FUZZ_CHECK(fd >= 0, "type %u: create: %d", m.type, fd);
 	for (int ops = 0; in.left && ops < 2000; ops++) {
 		uint8_t what = fuzz_u8(&in), key = fuzz_u8(&in) % KEYS, fill = fuzz_u8(&in);
 		uint8_t value[VALUE_MAX];
