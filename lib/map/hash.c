@@ -63,8 +63,25 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /*
- * Multiply and fold per eight bytes, the seed in both factors: who does not know it cannot choose
- * keys that collide.
+ * The last 1 to 7 bytes as one word, all of them in it. No copy of variable length: bytes that
+ * are stored one by one and loaded as a word would stall.
+ */
+static uint64_t tail_word(const char *bytes, uint32_t left)
+{
+	uint32_t low, high;
+
+	if (left >= 4) {
+		memcpy(&low, bytes, 4);
+		memcpy(&high, bytes + left - 4, 4);
+		return low | (uint64_t)high << 32;
+	}
+	return (uint8_t)bytes[0] | (uint64_t)(uint8_t)bytes[left / 2] << 8 |
+	       (uint64_t)(uint8_t)bytes[left - 1] << 16;
+}
+
+/*
+ * Multiply and fold per eight bytes, the seed in both factors: who does not know it cannot choose keys
+ * that collide.
  */
 static uint32_t hash_key(const struct bpfu_htab *htab, const void *key)
 {
@@ -76,11 +93,8 @@ static uint32_t hash_key(const struct bpfu_htab *htab, const void *key)
 		memcpy(&word, bytes, 8);
 		hash = mix(word ^ htab->seed[0], hash ^ htab->seed[1]);
 	}
-	if (left) {
-		word = 0;
-		memcpy(&word, bytes, left);
-		hash = mix(word ^ htab->seed[0], hash ^ htab->seed[1]);
-	}
+	if (left)
+		hash = mix(tail_word(bytes, left) ^ htab->seed[0], hash ^ htab->seed[1]);
 	hash = mix(hash ^ htab->seed[1], 0x9e3779b97f4a7c15u);
 	return (uint32_t)hash;
 }
