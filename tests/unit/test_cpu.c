@@ -534,13 +534,14 @@ static void *litmus_owner(void *arg)
 
 static void barrier_is_a_fence_in_other_threads(void **state)
 {
-	struct litmus *l = aligned_alloc(64, sizeof(*l));
 	uint32_t i, both_old = 0;
+	struct litmus *l;
 	pthread_t owner;
 
 	(void)state;
 	if (atomic_load(&bpfu_cpu_table.fenced))
 		skip();
+	l = aligned_alloc(64, sizeof(*l));
 	assert_non_null(l);
 	memset(l, 0, sizeof(*l));
 	assert_int_equal(pthread_create(&owner, NULL, litmus_owner, l), 0);
