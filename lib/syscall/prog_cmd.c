@@ -18,6 +18,7 @@
 #include "interp/interp.h"
 #include "jit/jit.h"
 #include "map/map.h"
+#include "map/prog_array.h"
 #include "obj/prog.h"
 #include "prog_type/prog_type.h"
 #include "rewrite/rewrite.h"
@@ -268,6 +269,19 @@ static int select_runtime(struct bpfu_prog *prog)
 	return err;
 }
 
+/*
+ * A tail call passes the context on as it is, so a program must be of the kind that the arrays it
+ * jumps through hold; one that nothing was put into yet takes the kind of this program.
+ */
+static int check_tail_calls(const struct bpfu_prog *prog)
+{
+	for (uint32_t i = 0; i < prog->used_map_cnt; i++)
+		if (prog->used_maps[i]->type == BPF_MAP_TYPE_PROG_ARRAY &&
+		    !bpfu_prog_array_accepts(prog->used_maps[i], prog))
+			return -EINVAL;
+	return 0;
+}
+
 int bpfu_cmd_prog_load(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 {
 	struct bpfu_prog *prog;
@@ -284,6 +298,8 @@ int bpfu_cmd_prog_load(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		err = verify(prog, attr, uattr, size);
 	if (!err)
 		err = select_runtime(prog);
+	if (!err)
+		err = check_tail_calls(prog);
 	if (!err)
 		err = bpfu_obj_publish(&prog->obj);
 	if (!err)

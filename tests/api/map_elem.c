@@ -278,6 +278,43 @@ static void prog_array_cycle(void)
 	expect_eq(prog, -ENOENT);
 }
 
+static int load_tail_call(uint32_t type, int array)
+{
+	struct bpf_insn insns[] = {
+		LD_MAP_FD(2, array), MOV64_IMM(3, 0), CALL(BPF_FUNC_tail_call), MOV64_IMM(0, 0),
+		EXIT(),
+	};
+
+	return prog_load(type, insns, ARRAY_SIZE(insns));
+}
+
+/* Whoever jumps through an array gets its own context into what is there: one kind only. */
+static void prog_array_kind(void)
+{
+	struct bpf_insn trivial[] = { MOV64_IMM(0, 0), EXIT() };
+	int socket = prog_load(BPF_PROG_TYPE_SOCKET_FILTER, trivial, ARRAY_SIZE(trivial));
+	int filled = map_new(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+	int claimed = map_new(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+	uint32_t key = 0, value = socket;
+	int fd;
+
+	/* What is in the array decides who may jump … */
+	expect_eq(map_update(filled, &key, &value, 0), 0);
+	expect_eq(load_tail_call(BPF_PROG_TYPE_RAW_TRACEPOINT, filled), -EINVAL);
+	fd = load_tail_call(BPF_PROG_TYPE_SOCKET_FILTER, filled);
+	expect_ok(fd);
+	close(fd);
+	/* … and the first who jumps decides what may be put in. */
+	fd = load_tail_call(BPF_PROG_TYPE_RAW_TRACEPOINT, claimed);
+	expect_ok(fd);
+	expect_eq(map_update(claimed, &key, &value, 0), -EINVAL);
+	close(fd);
+	close(filled);
+	close(claimed);
+	close(socket);
+}
+
 API_MAIN(API_TEST(array_elements), API_TEST(hash_elements), API_TEST(percpu),
 	 API_TEST(descriptors_and_pointers), API_TEST(rights), API_TEST(frozen),
-	 API_TEST(prog_array_elements), API_TEST(prog_array_cycle))
+	 API_TEST(prog_array_elements), API_TEST(prog_array_cycle),
+	 API_TEST(prog_array_kind))
