@@ -23,6 +23,7 @@ enum bench_arm {
 	ARM_FULL,
 	ARM_NULL,
 	ARM_TRIGGER, /* the null program with no operations: a bare trigger */
+	ARM_PLAIN,   /* what ARM_FULL stands for when nothing is subtracted: --classic */
 };
 
 enum bench_flags {
@@ -66,8 +67,14 @@ struct bench {
 	int (*trigger)(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
 		       uint64_t ops, uint64_t *events);
 
-	/* Events in one operation; NULL: one. */
+	/* Events in one operation, as the figure counts them; NULL: one. */
 	uint64_t (*events_per_op)(const struct bench_inst *inst);
+
+	/*
+	 * Events that an operation of @arm executes, where that is not events_per_op(): the measured
+	 * program may do more, of which the null program does a part as well.
+	 */
+	uint64_t (*executed_per_op)(const struct bench_inst *inst, enum bench_arm arm);
 
 	/*
 	 * Optional: @counted is what the measured program left behind (map contents, say) after
@@ -87,6 +94,12 @@ struct bench {
 static inline uint64_t bench_events_per_op(const struct bench_inst *inst)
 {
 	return inst->bench->events_per_op ? inst->bench->events_per_op(inst) : 1;
+}
+
+static inline uint64_t bench_executed_per_op(const struct bench_inst *inst, enum bench_arm arm)
+{
+	return inst->bench->executed_per_op ? inst->bench->executed_per_op(inst, arm) :
+					      bench_events_per_op(inst);
 }
 
 #endif

@@ -77,11 +77,12 @@ static void produce(unsigned int idx, void *ctx)
 {
 	struct classic *c = ctx;
 	struct producer_count *count = &c->counts[idx];
-	uint64_t per_op = bench_events_per_op(c->inst), events;
+	uint64_t per_op = bench_executed_per_op(c->inst, ARM_PLAIN), events;
 	uint64_t dropped = sample_fault() == FAULT_DROP_EVENT;
 
 	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED) && !interrupt_signal()) {
-		count->err = c->inst->bench->trigger(c->inst, idx, ARM_FULL, c->ops - dropped, &events);
+		count->err = c->inst->bench->trigger(c->inst, idx, ARM_PLAIN, c->ops - dropped,
+							 &events);
 		if (count->err)
 			break;
 		count->expected += c->ops * per_op;

@@ -94,6 +94,12 @@ static bool alloc_series(struct series *s, uint32_t rounds)
 	return p != NULL;
 }
 
+/* Events that an operation of the measured program runs. */
+static double executed_per_op(const struct estimate_input *in)
+{
+	return (double)(in->executed_per_op ? in->executed_per_op : in->events_per_op);
+}
+
 static bool is_complete(const struct round_times *r)
 {
 	return !isnan(r->full[SIZE_N] + r->full[SIZE_EIGHTH] + r->null[SIZE_N] + r->null[SIZE_EIGHTH]);
@@ -111,18 +117,36 @@ static bool can_leave_out(const struct estimate_input *in, const struct round_ti
 	return clean >= MIN_CLEAN && clean >= CLEAN_SHARE * complete;
 }
 
-static void add_round(struct series *s, const struct round_times *r, double n, double n0)
+/* Events of the batches of a round. */
+struct round_sizes {
+	double n, eighth;   /* of the measured program, as the figure counts them */
+	double n0, eighth0; /* of the null program */
+	double executed;    /* of n, what the measured program really ran */
+};
+
+static void find_sizes(const struct estimate_input *in, struct round_sizes *z)
 {
-	double b = (r->full[SIZE_N] - r->full[SIZE_EIGHTH]) / (n * 7 / 8);
-	double b0 = (r->null[SIZE_N] - r->null[SIZE_EIGHTH]) / (n0 * 7 / 8);
-	double lower = (r->full[SIZE_HALF] - r->full[SIZE_EIGHTH]) / (n * 3 / 8);
-	double upper = (r->full[SIZE_N] - r->full[SIZE_HALF]) / (n / 2);
+	double per_op = (double)in->events_per_op;
+
+	z->n = (double)in->n_full * per_op;
+	z->n0 = (double)in->n_null * per_op;
+	z->eighth = (double)batch_eighth(in->n_full, in->trig_batch_iters) * per_op;
+	z->eighth0 = (double)batch_eighth(in->n_null, in->trig_batch_iters) * per_op;
+	z->executed = (double)in->n_full * executed_per_op(in);
+}
+
+static void add_round(struct series *s, const struct round_times *r, const struct round_sizes *z)
+{
+	double b = (r->full[SIZE_N] - r->full[SIZE_EIGHTH]) / (z->n - z->eighth);
+	double b0 = (r->null[SIZE_N] - r->null[SIZE_EIGHTH]) / (z->n0 - z->eighth0);
+	double lower = (r->full[SIZE_HALF] - r->full[SIZE_EIGHTH]) / (z->n / 2 - z->eighth);
+	double upper = (r->full[SIZE_N] - r->full[SIZE_HALF]) / (z->n / 2);
 
 	s->b[s->nr] = b;
 	s->b0[s->nr] = b0;
 	s->c[s->nr] = b - b0;
-	s->a[s->nr] = r->full[SIZE_EIGHTH] - b * n / 8;
-	s->whole[s->nr++] = r->full[SIZE_N] / n;
+	s->a[s->nr] = r->full[SIZE_EIGHTH] - b * z->eighth;
+	s->whole[s->nr++] = r->full[SIZE_N] / z->executed;
 	s->nr_halves += !isnan(lower);
 	if (lower > 0 && upper > 0)
 		s->linearity[s->nr_linearity++] = log(lower / upper);
@@ -133,16 +157,16 @@ static void add_round(struct series *s, const struct round_times *r, double n, d
 static void fill_series(const struct estimate_input *in, const struct round_times *rounds,
 			struct series *s)
 {
-	double per_op = (double)in->events_per_op;
-	double n = (double)in->n_full * per_op, n0 = (double)in->n_null * per_op;
 	bool leave_out = can_leave_out(in, rounds);
+	struct round_sizes z;
 
+	find_sizes(in, &z);
 	for (uint32_t r = 0; r < in->rounds; r++) {
 		if (!is_complete(&rounds[r]))
 			continue;
-		s->all_whole[s->nr_all++] = rounds[r].full[SIZE_N] / n;
+		s->all_whole[s->nr_all++] = rounds[r].full[SIZE_N] / z.executed;
 		if (!leave_out || !rounds[r].preempted)
-			add_round(s, &rounds[r], n, n0);
+			add_round(s, &rounds[r], &z);
 	}
 }
 
@@ -306,7 +330,7 @@ static void compute(const struct estimate_input *in, const struct series *s, str
 {
 	const double *x;
 
-	est->gross = stats_median(s->b, s->nr);
+	est->gross = stats_median(s->b, s->nr) * (double)in->events_per_op / executed_per_op(in);
 	est->null = fmax(0, stats_median(s->b0, s->nr));
 	est->floor = fmax(0, stats_quantile(s->c, s->nr, 0.05));
 	est->intercept = fmax(0, stats_median(s->a, s->nr));
@@ -325,7 +349,7 @@ static void compute(const struct estimate_input *in, const struct series *s, str
 	finish_value(est, stats_median(x, s->nr));
 	if (!est->gross_only && est->distinguishable)
 		check_steady(s, est);
-	check_shares(in, est, est->p50 * (double)in->n_full * (double)in->events_per_op);
+	check_shares(in, est, est->p50 * (double)in->n_full * executed_per_op(in));
 	count_disturbances(in, est);
 }
 

@@ -33,7 +33,8 @@ struct estimate_input {
 	size_t nr_batches;
 	uint32_t rounds;
 	uint64_t n_full, n_null;     /* operations */
-	uint64_t events_per_op;
+	uint64_t events_per_op;      /* that the figure counts */
+	uint64_t executed_per_op;    /* by the measured program; 0: the same */
 	uint32_t producers;
 	uint32_t trig_batch_iters;
 	bool no_trigger;             /* there is none, or each event is one: nothing to report */

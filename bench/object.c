@@ -270,7 +270,8 @@ static int object_trigger(struct bench_inst *inst, unsigned int producer, enum b
 	uint64_t args[12] = { 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	bool repeats = oi->type->repeats;
-	int err = 0, fd = arm == ARM_FULL ? oi->prog_fd : oi->null_fd;
+	bool measured = arm == ARM_FULL || arm == ARM_PLAIN;
+	int err = 0, fd = measured ? oi->prog_fd : oi->null_fd;
 
 	if (oi->type->input == INPUT_PACKET) {
 		opts.data_in = packet;
@@ -290,7 +291,7 @@ static int object_trigger(struct bench_inst *inst, unsigned int producer, enum b
 		if (!err)
 			*events += repeats ? ops : 1;
 	}
-	if (arm == ARM_FULL && !err)
+	if (measured && !err)
 		note_retval(oi, opts.retval);
 	return err;
 }

@@ -10,7 +10,7 @@
 
 #include "suggest.h"
 
-#define MAX_NR_LOOPS (1u << 23) /* BPF_MAX_LOOPS */
+#define MAX_NR_LOOPS (1u << 22) /* half of BPF_MAX_LOOPS: a loop of twice as many is run, too */
 #define MAX_PRODUCERS 1024
 #define MAX_SECONDS 86400.0
 
@@ -235,7 +235,7 @@ static const struct opt_row option_table[] = {
 	{ 0, "cons-affinity", "CPUSET", "the same for consumers; implies -a",
 	  "a set of CPUs, as in 0-3,5", CMD_MEASURE, parse_cons_cpus, 0 },
 	{ 0, "nr_loops", "N", "iterations of one loop in the bpf-loop benches (10)",
-	  "a whole number from 1 to 8388608", CMD_MEASURE, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
+	  "a whole number from 1 to 4194304", CMD_MEASURE, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
 	{ 0, "trig-batch-iters", "N", "operations per trigger (the whole batch; with --classic, "
 	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_MEASURE, parse_u32,
 	  AT(trig_batch_iters), 1, 1000 },

@@ -57,13 +57,16 @@ static double last_net(const struct point *pt)
 {
 	double ns[2][2] = { { 0 } };
 	const struct batch *last = &pt->batches[pt->nr_batches - 1];
+	uint32_t iters = pt->inst.params.trig_batch_iters;
 	double full, null;
 
 	for (const struct batch *b = last; b >= pt->batches && b->round == last->round; b--)
 		if (b->arm <= ARM_NULL && b->size <= SIZE_EIGHTH)
 			ns[b->arm][b->size] = b->ns;
-	full = (ns[ARM_FULL][SIZE_N] - ns[ARM_FULL][SIZE_EIGHTH]) / ((double)pt->n_full * 7 / 8);
-	null = (ns[ARM_NULL][SIZE_N] - ns[ARM_NULL][SIZE_EIGHTH]) / ((double)pt->n_null * 7 / 8);
+	full = (ns[ARM_FULL][SIZE_N] - ns[ARM_FULL][SIZE_EIGHTH]) /
+	       (double)(pt->n_full - batch_eighth(pt->n_full, iters));
+	null = (ns[ARM_NULL][SIZE_N] - ns[ARM_NULL][SIZE_EIGHTH]) /
+	       (double)(pt->n_null - batch_eighth(pt->n_null, iters));
 	return (full - null) / (double)bench_events_per_op(&pt->inst);
 }
 

@@ -54,6 +54,7 @@ static int make_result(const struct suite *s, const struct point *pt, struct res
 		.n_full = pt->n_full,
 		.n_null = pt->n_null,
 		.events_per_op = bench_events_per_op(&pt->inst),
+		.executed_per_op = bench_executed_per_op(&pt->inst, ARM_FULL),
 		.producers = pt->inst.params.producers,
 		.trig_batch_iters = pt->inst.params.trig_batch_iters,
 		.no_trigger = !(pt->inst.bench->flags & (BENCH_HAS_TRIGGER | BENCH_NO_EMPTY_TRIGGER)),

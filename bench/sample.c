@@ -135,7 +135,7 @@ int sample_batch(struct bench_inst *inst, struct producers *producers, struct ba
 		if (parts[i].err)
 			err = parts[i].err;
 	}
-	b->expected = job.per_trigger * job.triggers * nr * bench_events_per_op(inst);
+	b->expected = job.per_trigger * job.triggers * nr * bench_executed_per_op(inst, b->arm);
 	if (parts != &one)
 		free(parts);
 	return check_batch(inst, b, err, e);

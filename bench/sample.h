@@ -12,11 +12,24 @@
 #include "bench.h"
 #include "producers.h"
 
+/*
+ * The sizes of a point's batches. N is a multiple of eight triggers' operations; where that would take
+ * too long it is four or two of them, and the smallest size is one. Where N/2 is that, too, there are
+ * no batches of it.
+ */
 enum batch_size {
 	SIZE_N,
 	SIZE_EIGHTH,
 	SIZE_HALF,
 };
+
+/* Operations of the size SIZE_EIGHTH for @n of the size SIZE_N; @iters: 0, or operations per trigger. */
+static inline uint64_t batch_eighth(uint64_t n, uint32_t iters)
+{
+	uint64_t one = iters ? iters : 1;
+
+	return n % (8 * one) ? one : n / 8;
+}
 
 struct batch {
 	uint64_t t_ns;     /* start, since the start of the run */
@@ -51,7 +64,7 @@ enum sample_fault {
 	FAULT_NONE,
 	FAULT_DROP_EVENT,  /* each trigger of the measured program does one operation less */
 	FAULT_LOSE_UPDATE, /* one update more is expected in the maps than events were counted */
-	FAULT_BIAS_CONTROL, /* the control of a comparison reads half as much again */
+	FAULT_BIAS_CONTROL, /* the control of a comparison reads four times as much */
 };
 enum sample_fault sample_fault(void);
 

@@ -62,7 +62,7 @@ static uint64_t batch_unit(const struct point *pt)
 static uint64_t round_ops(const struct point *pt, double ops)
 {
 	uint64_t unit = batch_unit(pt);
-	uint64_t max = MAX_EVENTS / bench_events_per_op(&pt->inst);
+	uint64_t max = MAX_EVENTS / bench_executed_per_op(&pt->inst, ARM_FULL);
 
 	if (max > MAX_OPS)
 		max = MAX_OPS;
@@ -137,6 +137,29 @@ static int calibrate(struct suite *s, struct point *pt, enum bench_arm arm, doub
 	return 0;
 }
 
+/* Eight long operations can take milliseconds; two or four then have to do. */
+static int shorten(struct suite *s, struct point *pt, enum bench_arm arm, uint64_t *n,
+		   struct errline *e)
+{
+	double least = INFINITY;
+
+	if (*n > batch_unit(pt))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		struct batch b = { .arm = arm, .ops = *n };
+		int err = run_batch(s, pt, &b, e);
+
+		if (err)
+			return err;
+		least = fmin(least, b.ns);
+	}
+	if (least > 4 * BATCH_NS)
+		*n /= 4;
+	else if (least > 2 * BATCH_NS)
+		*n /= 2;
+	return 0;
+}
+
 /*
  * Batches until the medians of three groups in a row agree, but for no less than WARMUP_MIN_NS and no
  * more than @max_ns.
@@ -192,16 +215,17 @@ static int add_batch(struct point *pt, const struct batch *b)
 static size_t plan_round(struct suite *s, const struct point *pt, uint32_t round,
 			 struct batch *planned)
 {
+	uint32_t iters = pt->inst.params.trig_batch_iters;
 	struct batch batches[MAX_BATCHES_PER_ROUND] = {
 		{ .arm = ARM_FULL, .size = SIZE_N, .ops = pt->n_full },
-		{ .arm = ARM_FULL, .size = SIZE_EIGHTH, .ops = pt->n_full / 8 },
+		{ .arm = ARM_FULL, .size = SIZE_EIGHTH, .ops = batch_eighth(pt->n_full, iters) },
 		{ .arm = ARM_NULL, .size = SIZE_N, .ops = pt->n_null },
-		{ .arm = ARM_NULL, .size = SIZE_EIGHTH, .ops = pt->n_null / 8 },
+		{ .arm = ARM_NULL, .size = SIZE_EIGHTH, .ops = batch_eighth(pt->n_null, iters) },
 	};
 	uint32_t order[MAX_BATCHES_PER_ROUND] = { 0, 1, 2, 3, 4, 5 };
 	size_t nr = 4;
 
-	if (round % HALF_EVERY == 0)
+	if (round % HALF_EVERY == 0 && pt->n_full / 2 > batch_eighth(pt->n_full, iters))
 		batches[nr++] = (struct batch){ .arm = ARM_FULL, .size = SIZE_HALF,
 						.ops = pt->n_full / 2 };
 	if (pt->inst.bench->flags & BENCH_HAS_TRIGGER)
@@ -318,6 +342,10 @@ static int prepare_point(struct suite *s, struct point *pt, double warmup_ns, st
 		err = calibrate(s, pt, ARM_FULL, trigger_ns, &pt->n_full, &why);
 	if (!err)
 		err = calibrate(s, pt, ARM_NULL, trigger_ns, &pt->n_null, &why);
+	if (!err)
+		err = shorten(s, pt, ARM_FULL, &pt->n_full, &why);
+	if (!err)
+		err = shorten(s, pt, ARM_NULL, &pt->n_null, &why);
 	if (!err)
 		err = warm_up(s, pt, warmup_ns, &why);
 	/* What a round takes, from one that is thrown away. */

@@ -21,7 +21,7 @@ static const struct {
 	unsigned int flag; /* a bench must have it */
 	uint64_t min, max;
 } sweep_table[NR_SWEEP_PARAMS] = {
-	[SWEEP_NR_LOOPS] = { "nr_loops", "nr-loops", BENCH_HAS_NR_LOOPS, 1, 1u << 23 },
+	[SWEEP_NR_LOOPS] = { "nr_loops", "nr-loops", BENCH_HAS_NR_LOOPS, 1, 1u << 22 },
 	[SWEEP_PRODUCERS] = { "p", "producers", BENCH_HAS_PRODUCERS, 1, 1024 },
 	[SWEEP_TRIG] = { "trig-batch-iters", "trig_batch_iters", BENCH_HAS_TRIGGER, 1, 1000 },
 };

@@ -32,7 +32,7 @@ static int run_arm(struct bench_inst *inst, const struct bpf_program *prog, enum
 {
 	struct inc *skel = inst->priv;
 
-	if (arm != ARM_FULL)
+	if (arm == ARM_NULL || arm == ARM_TRIGGER)
 		prog = skel->progs.inc_null;
 	return driver_run(bpf_program__fd(prog), ops, 0, events);
 }

@@ -106,7 +106,7 @@ static void bad_values(void **state)
 	static const char *const texts[] = {
 		"run -p 0", "run -p 1025", "run -p x", "run -p -1", "run -p 1.5", "run -d 0", "run -d -1",
 		"run -d x", "run -d nan", "run -d 1e9", "run -w -1", "run --rounds 0",
-		"run --nr_loops 0", "run --nr_loops 8388609", "run --trig-batch-iters 1001",
+		"run --nr_loops 0", "run --nr_loops 4194305", "run --trig-batch-iters 1001",
 		"run --trig-batch-iters 0", "run --prod-affinity 3-1", "run --prod-affinity ,",
 		"run --prod-affinity 1,", "run --prod-affinity 99999", "run --seed 99999999999999999999",
 		"run --seed=", "run --json=", "run --on=", "run -c x",

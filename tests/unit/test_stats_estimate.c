@@ -23,6 +23,7 @@ struct model {
 	double drift;               /* growth over the run, as a share */
 	double step;                /* extra cost in the first quarter, as a share */
 	double curve;               /* extra share of cost in batches larger than N/2 */
+	uint64_t n;                 /* operations of the size N; 0: 80000 */
 	bool bare;                  /* batches of bare triggers */
 	uint32_t rounds;
 	uint64_t per_op;
@@ -57,16 +58,16 @@ static void simulate(const struct model *m, struct estimate_input *in)
 	memset(in, 0, sizeof(*in));
 	in->batches = batches;
 	in->rounds = m->rounds;
-	in->n_full = 80000;
-	in->n_null = 160000;
+	in->n_full = m->n ? m->n : 80000;
+	in->n_null = 2 * in->n_full;
 	in->events_per_op = m->per_op ? m->per_op : 1;
 	in->producers = 1;
 	for (uint32_t r = 0; r < m->rounds; r++) {
 		add(in, m, r, ARM_FULL, SIZE_N, in->n_full);
-		add(in, m, r, ARM_FULL, SIZE_EIGHTH, in->n_full / 8);
+		add(in, m, r, ARM_FULL, SIZE_EIGHTH, batch_eighth(in->n_full, 0));
 		add(in, m, r, ARM_NULL, SIZE_N, in->n_null);
-		add(in, m, r, ARM_NULL, SIZE_EIGHTH, in->n_null / 8);
-		if (r % 4 == 0)
+		add(in, m, r, ARM_NULL, SIZE_EIGHTH, batch_eighth(in->n_null, 0));
+		if (r % 4 == 0 && in->n_full > 2)
 			add(in, m, r, ARM_FULL, SIZE_HALF, in->n_full / 2);
 		if (m->bare)
 			add(in, m, r, ARM_TRIGGER, SIZE_N, 32);
@@ -121,6 +122,45 @@ static void per_event_of_loops(void **state)
 	estimate_model(&m, &est);
 	assert_near(est.value, 1.28, 1e-9);
 	assert_near(est.null, 0.02, 1e-9);
+	estimate_release(&est);
+}
+
+/* Batches of a few long operations: two, four, eight. */
+static void few_operations(void **state)
+{
+	struct model m = { .full = 3e5, .null = 1e5, .trigger = 800, .rounds = 20 };
+	struct estimate est;
+
+	for (m.n = 2; m.n <= 8; m.n *= 2) {
+		estimate_model(&m, &est);
+		assert_near(est.value, 2e5, 1e-9);
+		assert_near(est.intercept, 800, 1e-3);
+		assert_false(est.gross_only);
+		assert_true(m.n == 2 ? isnan(est.linearity) : fabs(est.linearity - 1) < 1e-9);
+		estimate_release(&est);
+	}
+	assert_int_equal(batch_eighth(16, 0), 2);
+	assert_int_equal(batch_eighth(4, 0), 1);
+	assert_int_equal(batch_eighth(200, 100), 100);
+	assert_int_equal(batch_eighth(1600, 100), 200);
+}
+
+/* A program that runs twice the loop, of which the null runs one half. */
+static void executed_more_than_counted(void **state)
+{
+	const struct model m = { .full = 27, .null = 14, .trigger = 0, .rounds = 20, .per_op = 10 };
+	struct estimate_input in;
+	struct estimate est;
+
+	simulate(&m, &in);
+	in.executed_per_op = 20;
+	assert_int_equal(estimate_compute(&in, &est), 0);
+	assert_near(est.value, 1.3, 1e-9);
+	assert_near(est.null, 1.4, 1e-9);
+	/* per event that was executed */
+	assert_near(est.gross, 1.35, 1e-9);
+	assert_near(est.p50, 1.35, 1e-9);
+	assert_near(est.rate_mean, 1e3 / 1.35, 1e-9);
 	estimate_release(&est);
 }
 
@@ -321,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_without_noise), cmocka_unit_test(per_event_of_loops),
+		cmocka_unit_test(executed_more_than_counted), cmocka_unit_test(few_operations),
 		cmocka_unit_test(bare_triggers_win),   cmocka_unit_test(never_negative),
 		cmocka_unit_test(nonlinear_is_gross),  cmocka_unit_test(drift_widens),
 		cmocka_unit_test(warm_up_shows),       cmocka_unit_test(overhead_shows),
