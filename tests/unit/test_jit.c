@@ -500,6 +500,52 @@ static void test_jumps_zext(void **state)
 			}
 }
 
+/*
+ * A comparison with zero behind an operation on the same register, with something in between that
+ * replaces the register's value but not the processor's flags.
+ */
+static void test_jumps_flags(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 1ull << 63, 1ull << 31, 1ull << 32, UINT64_MAX };
+
+	for (unsigned o = 0; o < BPFU_ARRAY_SIZE(jmp_ops); o++)
+		for (unsigned between = 0; between < 6; between++)
+			for (unsigned v = 0; v < BPFU_ARRAY_SIZE(values); v++)
+				for (int w = 0; w < 4; w++) {
+					const struct bpf_insn replace[] = {
+						LDX(BPF_DW, R2, R1, 8),
+						LDX(BPF_W, R2, R1, 8),
+						MOV_R(R2, R3),
+						BPFU_INSN(BPF_ALU64 | BPF_MOV | BPF_X, R2, R3, 32, 0),
+						MOV_I(R2, 0),
+						JA(0),
+					};
+					struct bpf_insn insns[] = {
+						LDX(BPF_DW, R2, R1, 0),
+						LDX(BPF_DW, R3, R1, 8),
+						BPFU_INSN((w & 1 ? BPF_ALU64 : BPF_ALU) | BPF_SUB | BPF_X,
+							  R2, R3, 0, 0),
+						replace[between],
+						MOV_I(R0, 1),
+						BPFU_INSN((w & 2 ? BPF_JMP : BPF_JMP32) | jmp_ops[o],
+							  R2, 0, 2, 0),
+						LDX(BPF_DW, R4, R1, 0),
+						MOV_I(R0, 2),
+						EXIT(),
+					};
+					struct jprog p;
+
+					jprog_make(&p, J_HOST, insns, BPFU_ARRAY_SIZE(insns), 0);
+					for (unsigned u = 0; u < BPFU_ARRAY_SIZE(values); u++) {
+						uint64_t in[2] = { values[u], values[v] };
+
+						assert_int_equal(jprog_run_jit(&p, in),
+								 jprog_run_interp(&p, in));
+					}
+					jprog_release(&p);
+				}
+}
+
 /* Every distance around the limits of the short form, forwards and backwards, by 1 and 3 bytes. */
 static void test_distances(void **state)
 {
@@ -648,6 +694,7 @@ int main(void)
 		cmocka_unit_test(test_stores),        cmocka_unit_test(test_atomics),
 		cmocka_unit_test(test_load_acquire),  cmocka_unit_test(test_stack_frame),
 		cmocka_unit_test(test_jumps),         cmocka_unit_test(test_jumps_zext),
+		cmocka_unit_test(test_jumps_flags),
 		cmocka_unit_test(test_distances),     cmocka_unit_test(test_jump_to_start),
 		cmocka_unit_test(test_jump_chains),   cmocka_unit_test(test_may_goto),
 		cmocka_unit_test(test_refused),

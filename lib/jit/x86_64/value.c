@@ -107,6 +107,8 @@ uint8_t bpfu_x86_settle(struct x86_jit *j, unsigned r)
 
 void bpfu_x86_clobber(struct x86_jit *j, uint8_t reg)
 {
+	if (j->flags_reg == reg) /* a load or move replaces the register, but not the flags */
+		x86_flags_lost(j);
 	for (unsigned r = 0, set = j->deferred; set; r++, set >>= 1) {
 		if (!(set & 1) || !(j->deferred >> r & 1) || j->map[r] == reg ||
 		    !mentions(&j->val[r], reg))
