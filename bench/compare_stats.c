@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESOLVED_SHARE 0.95 /* of the quads that something must be left in, of both arms */
+#define RESOLVED_SHARE 0.75 /* of the quads that something must be left in, of both arms */
 #define MOST_NULL_SHARE 0.95
 #define SHAPE_DISTANCE 0.3
 #define SHAPE_SPREAD 3
@@ -181,6 +181,14 @@ static void cost_of(const struct quad *quads, size_t n, enum quad_arm arm, struc
 	stats_median_ci(s->scratch, n, 0.05, &st->cost[arm].ci);
 }
 
+static int null_effect(const struct quad *quads, size_t n, struct series *s, struct effect *effect)
+{
+	for (size_t i = 0; i < n; i++)
+		s->scratch[i] = log(quad_time(&quads[i], QUAD_B, true) /
+				    quad_time(&quads[i], QUAD_A, true));
+	return effect_compute(s->scratch, s->load, n, COMPARE_ALPHA, effect);
+}
+
 static int compute_rest(const struct quad *quads, size_t n, const struct compare_rule *rule,
 			bool control, struct series *s, struct compare_stats *st)
 {
@@ -196,6 +204,8 @@ static int compute_rest(const struct quad *quads, size_t n, const struct compare
 	}
 	if (!err)
 		err = effect_compute(s->floor, s->load, n, rule->alpha, &st->floor);
+	if (!err)
+		err = null_effect(quads, n, s, &st->null);
 	if (!err && control)
 		err = effect_compute(s->control, s->load, n, COMPARE_CONTROL_ALPHA, &st->control);
 	if (err)

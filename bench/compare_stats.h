@@ -4,8 +4,9 @@
  *
  * A difference is that of the net times, what is left of each arm without its own null program: arms on
  * two targets may start a program at different costs, and a difference of these is none of the bench.
- * Where the null programs are all but everything, so that noise leaves nothing of the net time in more
- * than a few quads, the difference is that of the gross times, and says so.
+ * Where noise leaves nothing of the net time in many quads, as the null programs are all but everything,
+ * the difference is that of the gross times, and says so; if the null programs differ, too, it says
+ * nothing about the bench.
  *
  * All differences are logarithms of the ratio to A.
  */
@@ -28,6 +29,7 @@ struct compare_stats {
 	struct effect gross;
 	struct effect net;    /* n is 0 if it cannot be resolved */
 	struct effect floor;  /* of the lesser times, gross */
+	struct effect null;   /* of the null programs, at 5 % */
 	struct effect control; /* on the basis, at COMPARE_CONTROL_ALPHA; n is 0 without a control */
 	double null_share[2]; /* of A and B: what the null program is of the time */
 	struct {

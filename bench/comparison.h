@@ -52,16 +52,17 @@ struct comparison_row {
 	struct bench_params params;
 	uint32_t idx;           /* for the random orders */
 	uint64_t ops;           /* of every batch */
-	uint64_t events_per_op;
+	uint64_t events_per_op;   /* that are left when the null program is subtracted, */
+	uint64_t executed_per_op; /* … and that the measured program runs */
 	size_t warmup_batches;
 
 	struct quad *quads; /* of all rounds, */
 	size_t nr_quads, max_quads;
 	size_t nr_clean;    /* … undisturbed ones among them */
 	bool crowded;       /* there are so few that all are used */
+	bool shortened;     /* … and so they were made shorter */
 	struct comparison_batch *batches; /* in time order */
 	size_t nr_batches, max_batches;
-	double busy_ns;     /* in quads */
 
 	uint32_t looks[SEQUENTIAL_NR_LOOKS]; /* how many quads there were at each that took place */
 	size_t nr_looks;
@@ -94,6 +95,7 @@ struct comparison {
 	bool control;
 	uint32_t loads;      /* of each arm between two looks */
 	double max_seconds;  /* 0: no limit */
+	bool to_the_end;     /* no row stops before the last look, or before the time is up */
 	double warmup;       /* seconds of each row, at most; < 0: default */
 	uint64_t seed;
 
@@ -130,6 +132,13 @@ int comparison_judge(struct comparison *c);
 
 /* The quads of @row that count, in a new array of *@n. NULL: out of memory. */
 struct quad *comparison_used_quads(const struct comparison_row *row, size_t *n);
+
+/* Events that the costs of @row are of: those of a batch, on the basis of its figures. */
+static inline double comparison_row_events(const struct comparison_row *row)
+{
+	return (double)row->ops * (double)(row->stats.basis == BASIS_NET ? row->events_per_op :
+									    row->executed_per_op);
+}
 
 /* True if @row is slower than @above (a share), as far as its interval says. */
 bool comparison_is_regression(const struct comparison_row *row, double above);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare_text.h"
 #include "comparison.h"
 #include "holm.h"
 
 #define SHARE_NOTE 0.05 /* of the null program, from which on the gross difference is worth a note */
-#define SHORT_OF_QUADS 0.1
 
 void comparison_note(struct comparison_row *row, const char *fmt, ...)
 {
@@ -53,59 +53,63 @@ static int compute_row(struct comparison *c, struct comparison_row *row)
 
 /* -------------------------------------------------------------- over all rows */
 
-/* The used quad of round @number; *@at is where the search begins, and goes on next time. */
-static const struct quad *find_quad(const struct comparison_row *row, uint32_t number, size_t *at)
-{
-	while (*at < row->nr_quads && row->quads[*at].number < number)
-		(*at)++;
-	if (*at == row->nr_quads || row->quads[*at].number != number)
-		return NULL;
-	return row->crowded || !row->quads[*at].disturbed ? &row->quads[*at] : NULL;
-}
-
 static double quad_ratio(const struct comparison_row *row, const struct quad *q, enum quad_arm arm)
 {
 	return row->stats.basis == BASIS_NET ? quad_net(q, arm) : quad_gross(q, arm);
 }
 
+/* Adds the log-ratios of @row to @d, whose length *@n becomes that of the shortest row. */
+static int add_row(const struct comparison_row *row, enum quad_arm arm, double *d, uint32_t *load,
+		   size_t *n)
+{
+	size_t used;
+	struct quad *quads = comparison_used_quads(row, &used);
+
+	if (!quads)
+		return -ENOMEM;
+	if (used < *n)
+		*n = used;
+	for (size_t i = 0; i < *n; i++) {
+		d[i] += quad_ratio(row, &quads[i], arm);
+		load[i] = quads[i].load;
+	}
+	free(quads);
+	return 0;
+}
+
 /*
- * What the rows have in common: the mean log-ratio of all rows in each round that has a quad of every
- * row. The rows of a round share the noise of its moment, so a round is one sample.
+ * What the rows have in common: the mean log-ratio of the first quads of all rows, of the second ones,
+ * and so on. They were measured in the same rounds, but for those that were left out.
  */
 static int compute_mean(const struct comparison *c, enum quad_arm arm, double alpha,
 			struct effect *effect)
 {
-	double *d = calloc(c->rounds ? c->rounds : 1, sizeof(*d));
-	uint32_t *load = calloc(c->rounds ? c->rounds : 1, sizeof(*load));
-	size_t *at = calloc(c->nr_rows, sizeof(*at)), n = 0;
-	int err = d && load && at ? 0 : -ENOMEM;
+	size_t n = SIZE_MAX, rows = 0;
+	uint32_t *load;
+	double *d;
+	int err = 0;
 
-	for (uint32_t r = 0; r < c->rounds && !err; r++) {
-		double sum = 0;
-		size_t rows = 0, want = 0;
-
-		for (size_t i = 0; i < c->nr_rows; i++) {
-			const struct comparison_row *row = &c->rows[i];
-			const struct quad *q;
-
-			if (row->failed)
-				continue;
-			want++;
-			q = find_quad(row, r, &at[i]);
-			if (!q)
-				continue;
-			sum += quad_ratio(row, q, arm);
-			load[n] = q->load;
-			rows++;
-		}
-		if (rows && rows == want)
-			d[n++] = sum / (double)rows;
+	for (size_t i = 0; i < c->nr_rows; i++)
+		if (!c->rows[i].failed && c->rows[i].nr_quads < n)
+			n = c->rows[i].nr_quads;
+	if (n == SIZE_MAX)
+		n = 0;
+	d = calloc(n ? n : 1, sizeof(*d));
+	load = calloc(n ? n : 1, sizeof(*load));
+	if (!d || !load)
+		err = -ENOMEM;
+	for (size_t i = 0; i < c->nr_rows && !err; i++) {
+		if (c->rows[i].failed)
+			continue;
+		err = add_row(&c->rows[i], arm, d, load, &n);
+		rows++;
 	}
+	for (size_t i = 0; i < n && !err; i++)
+		d[i] /= (double)rows;
 	if (!err)
 		err = effect_compute(d, load, n, alpha, effect);
 	free(d);
 	free(load);
-	free(at);
 	return err;
 }
 
@@ -166,17 +170,28 @@ static void note_programs(struct comparison_row *row)
 				b->xlated_len / 8);
 }
 
+/* Nothing could be subtracted, and what should have been is not the same on both sides. */
+static bool has_other_null(const struct comparison_row *row)
+{
+	return row->stats.basis == BASIS_GROSS && effect_excludes_zero(&row->stats.null);
+}
+
 static void note_row(const struct comparison *c, struct comparison_row *row)
 {
 	const struct compare_stats *st = &row->stats;
 	double share = fmax(st->null_share[0], st->null_share[1]);
+	char gross[64];
 
-	if (st->basis == BASIS_GROSS && row->used)
-		comparison_note(row, "gross: the null program is %.0f %% of the time, too much to subtract",
-				100 * share);
-	else if (share > SHARE_NOTE)
-		comparison_note(row, "null share %.0f %%, gross %+.1f %%", 100 * share,
-				100 * expm1(st->gross.log_ratio));
+	compare_text_effect(gross, sizeof(gross), &st->gross);
+	if (has_other_null(row))
+		comparison_note(row, "the null programs differ by %+.1f %% and cannot be subtracted: it is not "
+				"known what differs", 100 * expm1(st->null.log_ratio));
+	else if (st->basis == BASIS_GROSS && row->used)
+		comparison_note(row, "gross: the null program is %.0f %% of the time, and too noisy to "
+				"subtract", 100 * share);
+	else if (share > SHARE_NOTE && row->used)
+		comparison_note(row, "the null program is %.0f %% of the time; without subtracting it %s",
+				100 * share, gross);
 	if (st->effect.loads_differ)
 		comparison_note(row, "loads differ by %.1f %%: the interval is that of %zu loads",
 				100 * st->effect.load_sigma, st->effect.loads);
@@ -186,12 +201,6 @@ static void note_row(const struct comparison *c, struct comparison_row *row)
 	if (st->unsteady != 0)
 		comparison_note(row, "not steady: the first quarter was %+.1f %% off the rest",
 				100 * st->unsteady);
-	if (row->crowded)
-		comparison_note(row, "busy: %zu of %zu quads were disturbed, and are used",
-				row->nr_quads - row->nr_clean, row->nr_quads);
-	else if ((double)(row->nr_quads - row->nr_clean) > SHORT_OF_QUADS * (double)row->nr_quads)
-		comparison_note(row, "%zu of %zu quads were disturbed, and are left out",
-				row->nr_quads - row->nr_clean, row->nr_quads);
 	if (c->out_of_time && row->used < c->rule.looks[0])
 		comparison_note(row, "out of time");
 	note_programs(row);
@@ -202,6 +211,8 @@ static void decide_row(struct comparison *c, struct comparison_row *row)
 	bool significant = row->p_holm <= COMPARE_ALPHA;
 
 	row->verdict = verdict_decide(&row->stats.effect, c->rule.margin, significant);
+	if (has_other_null(row))
+		row->verdict = VERDICT_INCONCLUSIVE;
 	if (row->control_failed || c->control_failed)
 		row->verdict = VERDICT_UNTRUSTED;
 	if (row->verdict == VERDICT_INCONCLUSIVE) {
@@ -209,7 +220,7 @@ static void decide_row(struct comparison *c, struct comparison_row *row)
 		if (effect_excludes_zero(&row->stats.effect) && !significant)
 			comparison_note(row, "p %.2g is not enough among %zu rows (Holm)", row->p,
 					c->nr_rows);
-		else if (row->used)
+		else if (row->used && !has_other_null(row))
 			comparison_note(row, "needs about %llu quads", (unsigned long long)row->needed);
 	}
 	note_row(c, row);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "comparison.h"
@@ -25,7 +26,9 @@
 #define WARMUP_SECONDS 4.0     /* of all rows, */
 #define MAX_WARMUP 1.0         /* … and of each, */
 #define MIN_WARMUP 0.1         /* … and no less than that */
-#define MAX_TRIES 2            /* rounds for each undisturbed quad that is wanted */
+#define MAX_TRIES 4            /* rounds for each undisturbed quad that is wanted */
+#define SHORTENED 4            /* by what batches are shortened if most quads are disturbed */
+#define SHORT_SLEEP_NS 50000
 #define MIN_QUADS_PER_LOAD 4
 
 enum random_purpose { ROUND_ORDER = 1u << 31, LOAD_ORDER = 1u << 30 };
@@ -165,6 +168,7 @@ static int calibrate_row(struct comparison *c, struct comparison_row *row, struc
 	fast = fmax((double)a->n_full, (double)b->n_full);
 	row->ops = point_round_ops(a, fmax(slow, fmin(fast * SHORTEST_NS_SHARE, slow * LONGEST_SHARE)));
 	row->events_per_op = bench_events_per_op(&a->inst);
+	row->executed_per_op = bench_executed_per_op(&a->inst, ARM_FULL);
 	return 0;
 }
 
@@ -226,8 +230,12 @@ static int run_quad(struct comparison *c, struct comparison_row *row, uint32_t n
 	struct quad quad = { .number = number, .load = c->epochs };
 	struct quad_slot slots[QUAD_MAX_SLOTS];
 	size_t nr = quad_plan(c->seed, row->idx, number, c->control, slots);
-	uint64_t begin = sample_now_ns(), steal = procfs_steal_ticks();
+	uint64_t steal = procfs_steal_ticks();
 	int err = make_room(row, e), cpu = -1;
+
+	/* Who has just slept is let run for a while. */
+	if (row->nr_quads && row->quads[row->nr_quads - 1].disturbed)
+		nanosleep(&(struct timespec){ .tv_nsec = SHORT_SLEEP_NS }, NULL);
 
 	for (size_t i = 0; i < nr && !err; i++) {
 		struct comparison_batch cb = { .slot = slots[i], .position = (uint8_t)i,
@@ -242,7 +250,7 @@ static int run_quad(struct comparison *c, struct comparison_row *row, uint32_t n
 		if (err)
 			return err;
 		if (slots[i].arm == QUAD_CONTROL && sample_fault() == FAULT_BIAS_CONTROL)
-			b->ns *= 1.5;
+			b->ns *= 4;
 		quad.ns[slots[i].arm][slots[i].null][slots[i].half] = fmax(b->ns, 1);
 		quad.disturbed |= b->nivcsw > 0 || b->migrated || (cpu >= 0 && b->cpu != cpu);
 		cpu = b->cpu;
@@ -253,7 +261,6 @@ static int run_quad(struct comparison *c, struct comparison_row *row, uint32_t n
 	steal = procfs_steal_ticks() - steal;
 	for (size_t i = 0; i < nr; i++)
 		row->batches[row->nr_batches - 1 - i].batch.steal = (uint32_t)steal;
-	row->busy_ns += (double)(sample_now_ns() - begin);
 	row->quads[row->nr_quads++] = quad;
 	row->nr_clean += !quad.disturbed;
 	return 0;
@@ -343,6 +350,23 @@ static int prepare_row(struct comparison *c, struct comparison_row *row, double 
 	return err ? row_failed(row, err, &why, e) : 0;
 }
 
+/*
+ * If most quads of @row are disturbed, somebody else wants the CPU. Shorter batches fit between; what was
+ * measured with the long ones is dropped. If that does not help, all quads are used as they are.
+ */
+static void relieve_row(struct comparison_row *row, size_t goal)
+{
+	uint64_t ops = point_round_ops(&row->arms[QUAD_A].live, (double)row->ops / SHORTENED);
+
+	if (row->shortened || row->nr_looks || ops >= row->ops || 2 * row->nr_clean >= row->nr_quads) {
+		row->crowded = is_wanted(row, goal);
+		return;
+	}
+	row->shortened = true;
+	row->ops = ops;
+	row->nr_quads = row->nr_clean = row->nr_batches = 0;
+}
+
 /* New loads of all arms of all rows that go on, and quads with them until each row has @goal. */
 static int run_epoch(struct comparison *c, size_t goal, size_t share, struct dummies *dummies,
 		     uint32_t *order, struct errline *e)
@@ -367,8 +391,8 @@ static int run_epoch(struct comparison *c, size_t goal, size_t share, struct dum
 		struct comparison_row *row = &c->rows[i];
 
 		close_row(c, row, &dummies[i]);
-		if (is_wanted(row, goal) && !c->out_of_time)
-			row->crowded = true;
+		if (is_active(row) && !row->crowded && !c->out_of_time)
+			relieve_row(row, goal);
 	}
 	c->epochs++;
 	return err;
@@ -386,7 +410,7 @@ static int look_at_row(struct comparison *c, struct comparison_row *row, bool la
 		return err;
 	row->looks[row->nr_looks++] = (uint32_t)n;
 	row->p_least = fmin(row->p_least, st.effect.p);
-	row->done = last || compare_rule_decided(&c->rule, &st.suite, &st.effect);
+	row->done = last || (!c->to_the_end && compare_rule_decided(&c->rule, &st.suite, &st.effect));
 	return 0;
 }
 

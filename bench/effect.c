@@ -9,7 +9,8 @@
 
 #include "dist.h"
 
-#define LOADS_ALPHA 0.01
+#define LOADS_POOLED 0.2 /* p from which on loads are taken for equal, */
+#define LOADS_DIFFER 0.01 /* … and below which they are said to differ */
 #define MIN_PER_LOAD 4 /* quads, on average, for loads to be told apart */
 #define MIN_LOADS 3
 
@@ -127,7 +128,7 @@ static void use_loads(const double *d, const size_t *starts, size_t groups, doub
 	mean = stats_mean(medians, groups);
 	sd = stats_stddev(medians, groups);
 	se = sd / sqrt((double)groups);
-	effect->loads_differ = true;
+	effect->by_loads = true;
 	effect->load_sigma = sd;
 	widen(&effect->ci, mean, dist_t_quantile(1 - alpha / 2, df) * se);
 	widen(&effect->inner, mean, dist_t_quantile(1 - alpha, df) * se);
@@ -149,8 +150,10 @@ static int look_at_loads(const double *d, const uint32_t *load, const struct ran
 	effect->loads = groups;
 	if (groups >= MIN_LOADS && n >= MIN_PER_LOAD * groups) {
 		double h = rank_heterogeneity(s, n, starts, groups, scratch);
+		double p = dist_chi2_tail(h, (double)groups - 1);
 
-		if (dist_chi2_tail(h, (double)groups - 1) < LOADS_ALPHA)
+		effect->loads_differ = p < LOADS_DIFFER;
+		if (p < LOADS_POOLED)
 			use_loads(d, starts, groups, alpha, scratch, effect);
 	}
 	free(starts);

@@ -3,9 +3,11 @@
  * How much one arm of a comparison differs from another: from a series of log-ratios, one per quad,
  * their median, its interval and the sign test. No assumption about the noise is made.
  *
- * Quads are grouped by load. If the groups differ by more than chance, a load of a program is a sample
- * of its own (where it came to lie in memory matters), and there are only as many as there were loads:
- * then the interval is Student's from the groups' medians, and the p-value is the larger one.
+ * Quads are grouped by load. If the groups may differ, a load of a program is a sample of its own (where
+ * it came to lie in memory matters), and there are only as many as there were loads: then the interval is
+ * Student's from the groups' medians, if that is wider, and the p-value is the larger one. "May" is meant:
+ * loads count as equal only if a test at 20 % finds nothing, as it takes large differences to find any
+ * among few loads, and smaller ones are enough to make the narrow interval wrong.
  */
 #ifndef BPFLAB_EFFECT_H
 #define BPFLAB_EFFECT_H
@@ -25,8 +27,9 @@ struct effect {
 	size_t n, plus, minus, ties;
 	double sigma;         /* of the series, from its median absolute deviation */
 	size_t loads;
-	bool loads_differ;
-	double load_sigma;    /* of the loads' medians, if they differ; else 0 */
+	bool by_loads;        /* the interval is that of the loads, */
+	bool loads_differ;    /* … and they certainly differ */
+	double load_sigma;    /* of the loads' medians, if by_loads; else 0 */
 };
 
 /* @load: the load of each quad, in ascending order; NULL: all are of one. Returns 0 or -ENOMEM. */

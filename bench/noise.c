@@ -19,6 +19,7 @@
 
 #define DEFAULT_BENCH "arr-inc"
 #define DEFAULT_SECONDS 5
+#define FIRST_QUADS 40
 #define MOST_QUADS 10000000
 
 static const double spans[] = { 1, 10, 60 };
@@ -94,6 +95,11 @@ static int build(struct noise *noise, const struct opts *opts, struct errline *e
 	if (err)
 		return err;
 	compare_rule_init(&c->rule, MOST_QUADS, c->nr_rows, COMPARE_MARGIN);
+	/* A first look, for batches to be shortened if the machine is busy. */
+	c->rule.looks[0] = FIRST_QUADS;
+	c->rule.looks[1] = MOST_QUADS;
+	c->rule.nr_looks = 2;
+	c->to_the_end = true;
 	c->loads = 1;
 	c->warmup = opts->warmup;
 	c->max_seconds = (opts->duration > 0 ? opts->duration : DEFAULT_SECONDS) * (double)c->nr_rows;
@@ -117,12 +123,8 @@ static int compute(struct noise *noise, struct errline *e)
 		if (row->failed)
 			continue;
 		used = comparison_used_quads(row, &n);
-		/* Without half of them no figure would stand for the machine as it is. */
-		if (used && 2 * n < row->nr_quads) {
-			memcpy(used, row->quads, row->nr_quads * sizeof(*used));
-			n = row->nr_quads;
-		}
-		err = used ? noise_stats_compute(used, n, row->busy_ns / 1e9, &noise->stats[i]) : -ENOMEM;
+		err = used ? noise_stats_compute(used, n, c->seconds / (double)c->nr_rows,
+						 &noise->stats[i]) : -ENOMEM;
 		free(used);
 		if (err == -ENODATA)
 			return errline_set(e, err, "%s on %s: %zu quads are too few; a longer run (-d) has "
@@ -176,8 +178,8 @@ static void print_table(FILE *f, const struct noise *noise, bool quiet)
 			print_row(f, &c->rows[i], &noise->stats[i], bench_width, target_width);
 	if (quiet)
 		return;
-	fprintf(f, "\nEach bench against itself, %.1f s in all, steal %.1f %%, seed 0x%llx. Times are those of "
-		   "quads;\nloading and warming up come on top. acf: how much a quad's ratio (d), or its time "
+	fprintf(f, "\nEach bench against itself, %.1f s in all, steal %.1f %%, seed 0x%llx. Warming up comes on "
+		   "top.\nacf: how much a quad's ratio (d), or its time "
 		   "(T), says about the next.\n", c->seconds, c->steal_percent,
 		(unsigned long long)c->seed);
 	fprintf(f, "%s, Linux %s%s%s%s\n", noise->env->cpu[0] ? noise->env->cpu : noise->env->arch,

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "verdict.h"
+
 #define CLIP 4
 #define GROUPS 10
 #define MIN_QUADS 20

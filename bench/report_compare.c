@@ -17,7 +17,7 @@
 #include "compare_text.h"
 
 #define NR_COLS 7
-#define NOTE_SIZE 1024
+#define SHARE_NOTE 0.05 /* of the null program, from which on it is worth a note */
 
 static const char *const titles[NR_COLS] = {
 	"bench", "A", "B", "B vs A [95 % CI]", "verdict", "n", "note",
@@ -155,12 +155,12 @@ static void print_summary(FILE *f, const struct comparison *c, size_t nr)
 /* -------------------------------------------------------------- the table */
 
 struct row_text {
-	char a[64], b[64], change[96], verdict[32], n[32], note[NOTE_SIZE];
+	char a[80], b[80], change[96], verdict[32], n[32], note[64];
 };
 
 static void cost_text(char *buf, size_t size, const struct comparison_row *row, int arm)
 {
-	double per = (double)(row->ops * row->events_per_op);
+	double per = comparison_row_events(row);
 	const struct interval *ci = &row->stats.cost[arm].ci;
 	char ns[32], half[32];
 
@@ -169,13 +169,17 @@ static void cost_text(char *buf, size_t size, const struct comparison_row *row, 
 	snprintf(buf, size, "%s ns \u00b1%s", ns, half);
 }
 
-static void join_notes(char *buf, size_t size, const struct comparison_row *row)
+/* What qualifies the figures; the whole sentences are below the table. */
+static void short_note(char *buf, size_t size, const struct comparison_row *row)
 {
+	double share = fmax(row->stats.null_share[0], row->stats.null_share[1]);
 	size_t len = 0;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < row->nr_notes && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? "; " : "", row->notes[i]);
+	if (share > SHARE_NOTE)
+		len = (size_t)snprintf(buf, size, "null share %.0f %%", 100 * share);
+	if (row->crowded)
+		snprintf(buf + len, size - len, "%sbusy", len ? ", " : "");
 }
 
 static void fill_row(const struct comparison *c, const struct comparison_row *row, struct row_text *t)
@@ -191,7 +195,7 @@ static void fill_row(const struct comparison *c, const struct comparison_row *ro
 	else
 		snprintf(t->verdict, sizeof(t->verdict), "%s", verdict_name(row->verdict));
 	snprintf(t->n, sizeof(t->n), "%zu", row->used);
-	join_notes(t->note, sizeof(t->note), row);
+	short_note(t->note, sizeof(t->note), row);
 }
 
 static void print_rows(FILE *f, const struct comparison *c, size_t nr)
@@ -243,6 +247,46 @@ static void print_confirmations(FILE *f, const struct comparison *c)
 	}
 }
 
+static void print_remarks(FILE *f, const struct comparison *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (!row->nr_notes)
+			continue;
+		fprintf(f, "%s%s: %s", any ? "" : "\n", row->label, row->notes[0]);
+		for (size_t j = 1; j < row->nr_notes; j++)
+			fprintf(f, "; %s", row->notes[j]);
+		fputc('\n', f);
+		any = true;
+	}
+	fputc('\n', f);
+}
+
+/* One line for all rows: on a busy machine it concerns most of them. */
+static void print_disturbed(FILE *f, const struct comparison *c)
+{
+	size_t left_out = 0, used = 0, quads = 0;
+
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		quads += row->nr_quads;
+		left_out += row->crowded ? 0 : row->nr_quads - row->nr_clean;
+		used += row->crowded ? row->nr_quads - row->nr_clean : 0;
+	}
+	if (left_out + used <= quads / 10)
+		return;
+	fprintf(f, "The machine is busy: of %zu quads %zu were preempted or moved", quads, left_out + used);
+	if (left_out)
+		fprintf(f, ", %zu are left out", left_out);
+	if (used)
+		fprintf(f, ", %zu are used as there were too few others", used);
+	fputs(".\n", f);
+}
+
 static size_t count_differences(const struct comparison *c)
 {
 	size_t n = 0;
@@ -256,6 +300,8 @@ static void print_footer(FILE *f, const struct compare_report *r, size_t nr)
 {
 	const struct comparison *c = r->comparison;
 
+	print_remarks(f, c);
+	print_disturbed(f, c);
 	if (nr > 1)
 		fprintf(f, "%zu of %zu differ (Holm, family-wise 5 %%); intervals are each row's own.\n",
 			count_differences(c), nr);

@@ -51,7 +51,7 @@ static void put_text(FILE *f, const char *text)
 static void put_row(FILE *f, const struct comparison *c, const struct comparison_row *row)
 {
 	const struct compare_stats *st = &row->stats;
-	double per = (double)(row->ops * row->events_per_op);
+	double per = comparison_row_events(row);
 	char notes[2048] = "";
 	size_t len = 0;
 

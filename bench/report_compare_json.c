@@ -18,12 +18,12 @@ static json_t *effect_json(const struct effect *effect)
 
 	if (!effect->n)
 		return json_null();
-	o = json_pack("{s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:o, s:b}", "ratio",
+	o = json_pack("{s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:o, s:b, s:b}", "ratio",
 		      number(exp(effect->log_ratio)), "ci", interval_json(&effect->ci), "tost_ci",
 		      interval_json(&effect->inner), "p", effect->p, "n", (json_int_t)effect->n, "slower",
 		      (json_int_t)effect->plus, "faster", (json_int_t)effect->minus, "ties",
-		      (json_int_t)effect->ties, "sigma", number(effect->sigma), "loads_differ",
-		      effect->loads_differ);
+		      (json_int_t)effect->ties, "sigma", number(effect->sigma), "by_loads",
+		      effect->by_loads, "loads_differ", effect->loads_differ);
 	return o;
 }
 
@@ -32,7 +32,7 @@ static json_t *effect_json(const struct effect *effect)
 static json_t *side_json(const struct comparison *c, const struct comparison_row *row, int arm)
 {
 	const struct comparison_arm *a = &row->arms[arm];
-	double per = (double)(row->ops * row->events_per_op);
+	double per = comparison_row_events(row);
 	const struct interval *ci = &row->stats.cost[arm].ci;
 
 	return json_pack("{s:s, s:o, s:s, s:s, s:o, s:[o,o], s:o, s:o}", "target", a->target->kind->name,
