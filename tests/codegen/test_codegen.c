@@ -88,7 +88,7 @@ static void disassemble(const char *target, const struct bpfu_jit_code *code, ch
 	n = cs_disasm(handle, code->bytes, code->size, BASE, 0, &insns);
 	out[0] = '\0';
 	for (size_t i = 0; i < n && len < TEXT_MAX - 200; i++)
-		len += (size_t)sprintf(out + len, "%llx: %s%s%s\n",
+		len += (size_t)snprintf(out + len, TEXT_MAX - len, "%llx: %s%s%s\n",
 				       (unsigned long long)insns[i].address - BASE, insns[i].mnemonic,
 				       *insns[i].op_str ? " " : "", insns[i].op_str);
 	if (n)
@@ -175,9 +175,11 @@ static int run_file(FILE *f)
 			if (print)
 				puts(line);
 		} else if (line[0] && section) {
-			if (strlen(section) + strlen(line) + 2 > TEXT_MAX)
+			size_t used = strlen(section);
+
+			if (used + strlen(line) + 2 > TEXT_MAX)
 				return 2;
-			strcat(strcat(section, line), "\n");
+			snprintf(section + used, TEXT_MAX - used, "%s\n", line);
 		}
 	}
 	if (c.name[0])

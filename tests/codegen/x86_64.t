@@ -473,4 +473,3 @@ exit
 3: add rax, qword ptr fs:[0x100]
 c: mov rax, qword ptr [rax]
 f: ret
-

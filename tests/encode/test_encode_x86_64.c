@@ -48,14 +48,14 @@ static const char *mem_text(struct x86_mem m)
 	char *buf = bufs[turn ^= 1];
 	size_t n = 0;
 
-	n += sprintf(buf + n, "%s[", m.fs ? "fs:" : "");
+	n += (size_t)snprintf(buf + n, sizeof(bufs[0]) - n, "%s[", m.fs ? "fs:" : "");
 	if (m.base == X86_RIP)
-		n += sprintf(buf + n, "rip + ");
+		n += (size_t)snprintf(buf + n, sizeof(bufs[0]) - n, "rip + ");
 	else if (m.base != X86_NONE)
-		n += sprintf(buf + n, "%s + ", names64[m.base]);
+		n += (size_t)snprintf(buf + n, sizeof(bufs[0]) - n, "%s + ", names64[m.base]);
 	if (m.index != X86_NONE)
-		n += sprintf(buf + n, "%d*%s + ", 1 << m.scale, names64[m.index]);
-	sprintf(buf + n, "%d]", m.disp);
+		n += (size_t)snprintf(buf + n, sizeof(bufs[0]) - n, "%d*%s + ", 1 << m.scale, names64[m.index]);
+	snprintf(buf + n, sizeof(bufs[0]) - n, "%d]", m.disp);
 	return buf;
 }
 
@@ -70,7 +70,7 @@ static void check(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	for (uint32_t i = 0; i < cb.len; i++)
-		sprintf(hex + 2 * i, "%02x", cb.data[i]);
+		snprintf(hex + 2 * i, 3, "%02x", cb.data[i]);
 	cb.len = 0;
 	cases++;
 	if (!golden) {

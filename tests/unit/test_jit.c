@@ -655,7 +655,6 @@ static void refuse(const struct bpf_insn *insns, uint32_t cnt)
 #define REFUSE(...)                                                                                \
 	do {                                                                                       \
 		struct bpf_insn bad[] = { __VA_ARGS__ };                                           \
-                                                                                                   \
 		refuse(bad, BPFU_ARRAY_SIZE(bad));                                                 \
 	} while (0)
 

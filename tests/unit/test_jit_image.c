@@ -24,7 +24,7 @@ static void check_maps(const void *addr, char perms[5])
 	char line[512];
 
 	assert_non_null(f);
-	strcpy(perms, "----");
+	memcpy(perms, "----", 5);
 	while (fgets(line, sizeof(line), f)) {
 		unsigned long lo, hi;
 		char p[5];
@@ -34,7 +34,7 @@ static void check_maps(const void *addr, char perms[5])
 		if (p[1] == 'w' && p[2] == 'x')
 			fail_msg("writable and executable: %s", line);
 		if ((uintptr_t)addr >= lo && (uintptr_t)addr < hi)
-			strcpy(perms, p);
+			memcpy(perms, p, 5);
 	}
 	fclose(f);
 }

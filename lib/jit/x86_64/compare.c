@@ -123,4 +123,3 @@ enum x86_cc bpfu_x86_compare(struct x86_jit *j, const struct bpf_insn *insn)
 	}
 	return cc;
 }
-

@@ -95,7 +95,7 @@ struct magic {
 	unsigned l;
 };
 
-/* Multiplier for divisor @c (not a power of two) of dividends of @prec significant bits, n bits wide. */
+/* Multiplier for divisor @c, not a power of two, of @n-bit dividends with @prec significant bits. */
 static struct magic find_magic(uint64_t c, unsigned n, unsigned prec)
 {
 	unsigned l = 64 - (unsigned)__builtin_clzll(c - 1);
