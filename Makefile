@@ -23,6 +23,11 @@ check:
 	@$(MAKE) --no-print-directory all
 	meson test -C $(BUILD) --print-errorlogs
 
+# The statistics' promises at full length, simulated and live: some minutes.
+stat-test: all
+	$(BUILD)/tests/stat/stat_test --trials 20000
+	tests/stat/live.sh $(BUILD)/bench/bpflab $(BUILD)/tests/stat $(LIVE)
+
 tidy: all
 	scripts/tidy $(BUILD)
 
@@ -32,4 +37,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps run check tidy install clean
+.PHONY: all deps run check stat-test tidy install clean
