@@ -52,7 +52,7 @@ void progress_prepare(const struct suite *s, size_t idx)
 	draw(0, text);
 }
 
-/* The cost in the last round alone; good enough to look at. */
+/* The cost in the last round alone, at least 0; good enough to look at. */
 static double last_net(const struct point *pt)
 {
 	double ns[2][2] = { { 0 } };
@@ -67,7 +67,7 @@ static double last_net(const struct point *pt)
 	       (double)(pt->n_full - batch_eighth(pt->n_full, iters));
 	null = (ns[ARM_NULL][SIZE_N] - ns[ARM_NULL][SIZE_EIGHTH]) /
 	       (double)(pt->n_null - batch_eighth(pt->n_null, iters));
-	return (full - null) / (double)bench_events_per_op(&pt->inst);
+	return full > null ? (full - null) / (double)bench_events_per_op(&pt->inst) : 0;
 }
 
 void progress_round(const struct suite *s, const struct point *pt, double seconds)
