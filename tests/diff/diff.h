@@ -84,6 +84,9 @@ void case_mutate(struct diff_case *c, struct rng *rng);
 
 /* ---- maps.c: what is the same on every side ---- */
 void shape_maps(uint32_t shape, struct map_spec specs[SLOT_ALL]);
+
+/* Leave maps of @type out of all shapes from here on: a side does not have them. */
+void shape_forbid(uint32_t type);
 enum bpf_prog_type shape_prog_type(uint32_t shape);
 
 /* ---- print.c ---- */

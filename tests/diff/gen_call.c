@@ -45,7 +45,7 @@ static enum map_slot pick_keyed(struct gen *g)
 
 	do
 		slot = keyed[rng_below(&g->rng, BPFU_ARRAY_SIZE(keyed))];
-	while (slot == SLOT_LPM && g->c->type == BPF_PROG_TYPE_SYSCALL);
+	while (!g->maps[slot].type);
 	return slot;
 }
 
@@ -135,9 +135,14 @@ void gen_lookup(struct gen *g)
 
 void gen_map_in_map(struct gen *g)
 {
-	int outer = gen_key(g, SLOT_ARRAY), inner = stack_area(g, 8);
 	struct state before;
+	int outer, inner;
 	uint32_t skip;
+
+	if (!g->maps[SLOT_OF_MAPS].type)
+		return;
+	outer = gen_key(g, SLOT_ARRAY);
+	inner = stack_area(g, 8);
 
 	emit(g, BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, (int16_t)inner, rng_below(&g->rng, 3)));
 	stack_mark(g, inner, 8);
@@ -216,6 +221,9 @@ void gen_queue(struct gen *g)
 	enum map_slot slot = rng_percent(&g->rng, 50) ? SLOT_QUEUE : SLOT_STACK;
 	uint32_t size = g->maps[slot].value_size;
 	int off;
+
+	if (!g->maps[slot].type)
+		return;
 
 	if (rng_percent(&g->rng, 50)) {
 		if (!gen_source(g, 2, size))

@@ -303,6 +303,17 @@ static int summarise(struct worker *workers, uint32_t failures, double seconds)
 	return failures ? 1 : 0;
 }
 
+/* Programs are made of what libbpfu has, so a seed's program changes when it learns a map type. */
+static void probe_maps(void)
+{
+	struct side side;
+
+	if (!side_open(&side, SIDE_INTERP)) {
+		side_probe_maps(&side);
+		side_close(&side);
+	}
+}
+
 static int save(const struct diff_case *c, const char *path)
 {
 	uint8_t head[2] = { (uint8_t)c->shape, 0 };
@@ -326,6 +337,7 @@ int main(int argc, char **argv)
 	uint32_t failures;
 
 	options_parse(&opt, argc, argv);
+	probe_maps();
 	if (opt.print || opt.save) {
 		static struct diff_case c;
 

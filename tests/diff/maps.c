@@ -15,6 +15,13 @@ static const enum bpf_prog_type types[] = {
 	BPF_PROG_TYPE_RAW_TRACEPOINT,
 };
 
+static uint64_t forbidden; /* 1 << map type */
+
+void shape_forbid(uint32_t type)
+{
+	forbidden |= 1ull << type;
+}
+
 enum bpf_prog_type shape_prog_type(uint32_t shape)
 {
 	return types[shape % 4];
@@ -44,7 +51,11 @@ void shape_maps(uint32_t shape, struct map_spec specs[SLOT_ALL])
 	specs[SLOT_PROGS] = (struct map_spec){ BPF_MAP_TYPE_PROG_ARRAY, 4, 4, CASE_PROGS + 1, 0 };
 	if (rng_percent(&rng, 50))
 		specs[SLOT_HASH].flags = BPF_F_NO_PREALLOC;
+	/* Sleepable programs cannot use these. */
 	if (shape_prog_type(shape) == BPF_PROG_TYPE_SYSCALL)
-		specs[SLOT_PROGS].type = 0; /* sleepable programs cannot use a prog array */
+		specs[SLOT_PROGS].type = specs[SLOT_LPM].type = 0;
+	for (int slot = 0; slot < SLOT_ALL; slot++)
+		if (forbidden & 1ull << specs[slot].type)
+			specs[slot].type = 0;
 #undef SIZE
 }

@@ -86,18 +86,11 @@ struct shrink {
 	uint32_t tried;
 };
 
-/* Up to the first colon: who differs from whom. */
-static bool same_sides(const char *a, const char *b)
-{
-	size_t len = strcspn(a, ":");
-
-	return len == strcspn(b, ":") && !memcmp(a, b, len);
-}
-
 /*
- * Take @candidate over if it still fails in the wanted way. Without the instructions that made a
- * value of it, a pointer may become the result, which differs for good reasons; then it also
- * differs from itself when memory lies elsewhere.
+ * Take @candidate over if it still fails in the same way, to the place and the values that differ.
+ * Without the instructions that made a value of it, a pointer or a stack byte that nobody wrote may
+ * become the result, which differs for good reasons: values would change, and those made from
+ * addresses also do when memory lies elsewhere.
  */
 static bool try(struct shrink *s, const struct diff_case *candidate)
 {
@@ -107,12 +100,12 @@ static bool try(struct shrink *s, const struct diff_case *candidate)
 	if (end.signal != s->want.signal)
 		return false;
 	if (!end.signal) {
-		if (end.verdict != s->want.verdict || !same_sides(end.what, s->want.what))
+		if (end.verdict != s->want.verdict || strcmp(end.what, s->want.what) != 0)
 			return false;
 		if (end.verdict == DIFFERENT) {
 			struct ending other = run_apart(candidate, s->cmp, s->kernel, true);
 
-			if (other.verdict != DIFFERENT || strcmp(end.what, other.what))
+			if (other.verdict != DIFFERENT || strcmp(end.what, other.what) != 0)
 				return false;
 		}
 	}

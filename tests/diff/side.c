@@ -306,7 +306,7 @@ bool side_run(struct side *side, const struct diff_case *c, struct result *res, 
 	      struct result *clones)
 {
 	int fds[CASE_PROGS] = { -1, -1, -1 };
-	bool ok = side_maps_build(side, c->shape, c->type);
+	bool ok = side_maps_build(side, c->shape);
 
 	res->load_err = res->run_err = 0;
 	res->data_len = res->dump_len = 0;

@@ -58,7 +58,10 @@ bool side_run(struct side *side, const struct diff_case *c, struct result *res, 
 	      struct result *clones);
 
 /* ---- maps of a side (side_maps.c) ---- */
-bool side_maps_build(struct side *side, uint32_t shape, enum bpf_prog_type type);
+bool side_maps_build(struct side *side, uint32_t shape);
+
+/* Forbid the map types that @side does not have (shape_forbid()). */
+void side_probe_maps(struct side *side);
 bool side_maps_reset(struct side *side, const struct diff_case *c);
 void side_maps_dump(struct side *side, const struct diff_case *c, struct result *res);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/bits.h"
 
@@ -43,7 +44,32 @@ static int map_create(struct side *side, const struct map_spec *spec, int inner_
 	return side->bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-bool side_maps_build(struct side *side, uint32_t shape, enum bpf_prog_type type)
+void side_probe_maps(struct side *side)
+{
+	static uint64_t probed;
+	struct map_spec specs[SLOT_ALL];
+	int inner = -1;
+
+	shape_maps(1, specs); /* packet programs may use every type */
+	for (int slot = SLOT_ALL - 1; slot >= 0; slot--) {
+		int fd;
+
+		if (!specs[slot].type || probed & 1ull << specs[slot].type)
+			continue;
+		probed |= 1ull << specs[slot].type;
+		fd = map_create(side, &specs[slot], slot == SLOT_OF_MAPS ? inner : 0);
+		if (fd == -EINVAL)
+			shape_forbid(specs[slot].type);
+		if (slot == SLOT_INNER)
+			inner = fd;
+		else if (fd >= 0)
+			close(fd);
+	}
+	if (inner >= 0)
+		close(inner);
+}
+
+bool side_maps_build(struct side *side, uint32_t shape)
 {
 	struct map_spec specs[SLOT_ALL];
 	int *fds = side->fds[shape];
@@ -53,14 +79,10 @@ bool side_maps_build(struct side *side, uint32_t shape, enum bpf_prog_type type)
 	shape_maps(shape, specs);
 	for (int slot = SLOT_ALL - 1; slot >= 0; slot--) {
 		fds[slot] = -1;
-		if (!specs[slot].type || (slot == SLOT_LPM && type == BPF_PROG_TYPE_SYSCALL))
+		if (!specs[slot].type)
 			continue;
 		fds[slot] =
 			map_create(side, &specs[slot], slot == SLOT_OF_MAPS ? fds[SLOT_INNER] : 0);
-		if (fds[slot] == -EINVAL && side->kind != SIDE_KERNEL) {
-			fds[slot] = -1; /* no such map type: programs that use it are refused */
-			continue;
-		}
 		if (fds[slot] < 0) {
 			fprintf(stderr, "bpfu-diff: %s: cannot create map %d of type %u: %s\n",
 				side->name, slot, specs[slot].type, strerror(-fds[slot]));

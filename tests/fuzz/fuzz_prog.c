@@ -166,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		int err = side_open(&side, SIDE_JIT);
 
 		FUZZ_CHECK(!err, "libbpfu cannot be used: %d", err);
+		side_probe_maps(&side);
 	}
 	memset(&c, 0, sizeof(c));
 	c.shape = data[0] % SHAPES;
