@@ -413,6 +413,7 @@ int bpfu_verify(struct bpfu_prog *prog, uint64_t fd_array, struct bpfu_log *log,
 		.sleepable = prog->prog_flags & BPF_F_SLEEPABLE,
 		.strict_alignment = prog->prog_flags & BPF_F_STRICT_ALIGNMENT &&
 				    !(prog->prog_flags & BPF_F_ANY_ALIGNMENT),
+		.store_often = prog->prog_flags & BPF_F_TEST_STATE_FREQ,
 	};
 	uint64_t start = now_usec();
 	int err = -ENOMEM;

@@ -77,12 +77,14 @@ struct bpfu_env {
 	uint32_t *subprog_of;           /* by instruction */
 	bool sleepable;
 	bool strict_alignment;
+	bool store_often;               /* BPF_F_TEST_STATE_FREQ */
 
 	struct bpfu_lineage lineage;
 	struct bpfu_state *cur;
 	uint32_t insn_idx, prev_idx;
 	struct bpfu_pending *pending;
 	uint32_t pending_cnt;
+	struct bpfu_state *unlinked; /* dropped from their instruction with paths still open */
 	struct bpfu_callback_entry *callback;
 	uint32_t callback_cnt, callback_cap;
 	uint32_t id_gen, root_gen;

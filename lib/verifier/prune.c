@@ -122,6 +122,28 @@ static void drop(struct bpfu_env *env, struct bpfu_state *state)
 	bpfu_state_free(state);
 }
 
+/* No longer compared with, but paths that come from it still count on it. */
+static void unlink_open(struct bpfu_env *env, struct bpfu_state *state)
+{
+	state->unlinked = true;
+	state->prev = NULL;
+	state->next = env->unlinked;
+	if (state->next)
+		state->next->prev = state;
+	env->unlinked = state;
+}
+
+static void drop_unlinked(struct bpfu_env *env, struct bpfu_state *state)
+{
+	if (state->prev)
+		state->prev->next = state->next;
+	else
+		env->unlinked = state->next;
+	if (state->next)
+		state->next->prev = state->prev;
+	drop(env, state);
+}
+
 void bpfu_vrf_path_done(struct bpfu_env *env, struct bpfu_state *state)
 {
 	while (state) {
@@ -130,7 +152,7 @@ void bpfu_vrf_path_done(struct bpfu_env *env, struct bpfu_state *state)
 		if (--state->branches)
 			return;
 		if (state->unlinked)
-			drop(env, state);
+			drop_unlinked(env, state);
 		state = parent;
 	}
 }
@@ -146,6 +168,8 @@ void bpfu_vrf_forget_states(struct bpfu_env *env)
 		}
 		env->vinsn[i].states = NULL;
 	}
+	while (env->unlinked)
+		drop_unlinked(env, env->unlinked);
 }
 
 /* ---- what mattered ---- */
@@ -293,7 +317,7 @@ static bool is_useless(const struct bpfu_state *state)
 int bpfu_vrf_visit(struct bpfu_env *env, uint32_t insn_idx)
 {
 	uint32_t jmps = env->jmps - env->prev_jmps, insns = env->processed - env->prev_processed;
-	bool force = env->vinsn[insn_idx].force_checkpoint;
+	bool force = env->store_often || env->vinsn[insn_idx].force_checkpoint;
 	bool add = force || (jmps >= 2 && insns >= 8);
 	struct bpfu_state **link = &env->vinsn[insn_idx].states, *old;
 	uint32_t compared = 0;
@@ -318,8 +342,9 @@ int bpfu_vrf_visit(struct bpfu_env *env, uint32_t insn_idx)
 			continue;
 		}
 		*link = old->next;
-		old->unlinked = true;
-		if (!old->branches)
+		if (old->branches)
+			unlink_open(env, old);
+		else
 			drop(env, old);
 	}
 	return add ? store(env, insn_idx, compared) : 0;

@@ -226,6 +226,22 @@ static void assume_order(struct view *a, struct view *b, uint8_t op, bool is64)
 	}
 }
 
+/*
+ * After a test that found no bit set: if the bits alone rule out the negative numbers that the interval
+ * still has, the kernel keeps the bits only. So do we, not to accept what it refuses.
+ */
+static void forget_if_bits_decide_sign(struct bpfu_range *r)
+{
+	uint64_t most = r->var.value | r->var.mask;
+	struct bpfu_tnum var = r->var;
+
+	if ((r->smin < 0 && r->smax >= 0 && most < (uint64_t)r->smin) ||
+	    (r->s32_min < 0 && r->s32_max >= 0 && (uint32_t)most < (uint32_t)r->s32_min)) {
+		bpfu_range_set_unknown(r);
+		r->var = var;
+	}
+}
+
 void bpfu_range_assume(struct bpfu_range *dst, struct bpfu_range *src, uint8_t op, bool taken,
 		       bool is64)
 {
@@ -245,6 +261,10 @@ void bpfu_range_assume(struct bpfu_range *dst, struct bpfu_range *src, uint8_t o
 	}
 	view_store(dst, &a, is64);
 	view_store(src, &b, is64);
+	if (op == BPF_JSET && !taken) {
+		forget_if_bits_decide_sign(dst);
+		forget_if_bits_decide_sign(src);
+	}
 	bpfu_range_sync(dst);
 	bpfu_range_sync(src);
 }

@@ -108,7 +108,8 @@ struct bpfu_state {
 	uint32_t root;             /* states of different roots are not ancestors of each other */
 	uint32_t hits, misses;
 	bool unlinked;             /* no longer compared with, waits for branches to become 0 */
-	struct bpfu_state *next;   /* others at the same instruction */
+	struct bpfu_state *next;   /* others at the same instruction, or others that are unlinked */
+	struct bpfu_state *prev;   /* unlinked ones only */
 };
 
 static inline struct bpfu_frame *bpfu_state_top(const struct bpfu_state *state)

@@ -35,6 +35,7 @@ struct gen {
 	enum kind slot[SLOTS];
 	int map_insn[32]; /* LD_IMM64 of the map, to be given each side's descriptor */
 	int maps;
+	uint32_t flags;
 };
 
 static void emit(struct gen *g, struct bpf_insn insn)
@@ -396,6 +397,7 @@ static void gen_step(struct gen *g, int depth)
 static void generate(struct gen *g)
 {
 	g->cnt = g->maps = 0;
+	g->flags = chance(g, 50) ? BPF_F_TEST_STATE_FREQ : 0;
 	memset(g->reg, 0, sizeof(g->reg));
 	memset(g->slot, 0, sizeof(g->slot));
 	g->reg[10] = FRAME;
@@ -432,6 +434,7 @@ static int load(enum side side, struct gen *g, int map_fd, int log_level)
 	attr.insns = (uint64_t)(uintptr_t)g->insn;
 	attr.insn_cnt = (uint32_t)g->cnt;
 	attr.license = (uint64_t)(uintptr_t)"GPL";
+	attr.prog_flags = g->flags;
 	if (log_level) {
 		attr.log_level = (uint32_t)log_level;
 		attr.log_buf = (uint64_t)(uintptr_t)log_text;

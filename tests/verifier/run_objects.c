@@ -3,7 +3,9 @@
  * Loads every program of the given BPF objects on both sides and compares verdict, errno, log and the
  * result of a test run with what the program's tags say (expect.h).
  *
- *   run_objects OBJECT...        -v: print the logs of failures; -p NAME: only this program
+ *   run_objects OBJECT...        -v: print the logs of failures; -p NAME: only this program;
+ *                                -f: store states at every chance (BPF_F_TEST_STATE_FREQ), so that
+ *                                pruning, which short programs hardly meet, is in force
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +34,7 @@ struct expect {
 static char log_text[LOG_SIZE];
 static bool verbose;
 static const char *only;
+static uint32_t extra_flags;
 static int passed, failed;
 
 static void parse_tag(struct expect *e, const char *tag)
@@ -159,7 +162,7 @@ static bool run_one(const char *path, const char *name, enum side side, const st
 	prog = bpf_object__find_program_by_name(obj, name);
 	bpf_program__set_log_level(prog, (uint32_t)e->log_level);
 	bpf_program__set_log_buf(prog, log_text, LOG_SIZE);
-	bpf_program__set_flags(prog, bpf_program__flags(prog) | e->flags);
+	bpf_program__set_flags(prog, bpf_program__flags(prog) | e->flags | extra_flags);
 	log_text[0] = '\0';
 	err = bpf_object__load(obj);
 	if (err != want) {
@@ -207,9 +210,11 @@ int main(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "vp:")) != -1) {
+	while ((opt = getopt(argc, argv, "fvp:")) != -1) {
 		if (opt == 'v')
 			verbose = true;
+		else if (opt == 'f')
+			extra_flags = BPF_F_TEST_STATE_FREQ;
 		else if (opt == 'p')
 			only = optarg;
 		else

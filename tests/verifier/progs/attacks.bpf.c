@@ -136,6 +136,24 @@ CASE(attack_merge_many_ok, __success,
 CASE(attack_dead_branch_taken_later, __failure(EACCES),
      "r7 = 1; if r6 == 0 goto 1f; r7 = 0; 1: r8 = 0; if r7 == 1 goto 2f; r8 = 64; 2: r6 = r8;" USE)
 
+/*
+ * A path that was cut short must hand on what mattered where it was cut: 4 is explored with r7 = 3, then
+ * 3 leads to it and is cut; 3 with r7 = 70 is not the same as that.
+ */
+CASE(attack_cut_path_hides_index, __failure(EACCES),
+     "if r6 == 2 goto 5f; if r6 == 1 goto 6f; r7 = 3; goto 4f; 6: r7 = 3; goto 3f; 5: r7 = 70; 3: r0 = 0;"
+     "4: r9 += r7; r0 = *(u8 *)(r9 + 0); exit;",
+     __flags(8) __msg("invalid access to map value, value_size=64 off=70 size=1"))
+CASE(attack_cut_path_hides_spill, __failure(EACCES),
+     "if r6 == 2 goto 5f; if r6 == 1 goto 6f; *(u64 *)(r10 - 16) = 3; goto 4f; 6: *(u64 *)(r10 - 16) = 3; goto 3f;"
+     "5: *(u64 *)(r10 - 16) = 70; 3: r0 = 0;"
+     "4: r7 = *(u64 *)(r10 - 16); r9 += r7; r0 = *(u8 *)(r9 + 0); exit;",
+     __flags(8) __msg("invalid access to map value, value_size=64 off=70 size=1"))
+CASE(attack_cut_path_same_index, __success,
+     "if r6 == 2 goto 5f; if r6 == 1 goto 6f; r7 = 3; goto 4f; 6: r7 = 3; goto 3f; 5: r7 = 3; 3: r0 = 0;"
+     "4: r9 += r7; r0 = *(u8 *)(r9 + 0); exit;",
+     __flags(8))
+
 /* A callee must not see or change more than it was given. */
 static __naked noinline void sets_r9(void)
 {

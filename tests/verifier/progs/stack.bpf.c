@@ -74,6 +74,9 @@ CASE(stack_spill32_of_64_unlinked, __failure(EINVAL),
 CASE(stack_partial_overwrite_keeps_nothing, __failure(EACCES),
      LOOKUP "r6 = r0; *(u64 *)(r10 - 16) = 5; *(u16 *)(r10 - 14) = 1; r1 = *(u64 *)(r10 - 16);"
 	    "if r1 s< 0 goto 1f; r6 += r1; r0 = *(u8 *)(r6 + 0); exit; 1: r0 = 0; exit;")
+CASE(stack_partial_overwrite_forgets_low_bytes, __failure(EACCES),
+     LOOKUP "r6 = r0; *(u64 *)(r10 - 16) = 5; *(u16 *)(r10 - 14) = 1; r1 = *(u16 *)(r10 - 16);"
+	    "r6 += r1; r0 = *(u8 *)(r6 + 0); exit;")
 CASE(stack_low_bytes_of_spill, __success,
      LOOKUP "r6 = r0; r1 = 0x1000000005 ll; *(u64 *)(r10 - 16) = r1; r1 = *(u8 *)(r10 - 16);"
 	    "r6 += r1; r0 = *(u8 *)(r6 + 58); exit;")
