@@ -25,7 +25,8 @@ check:
 
 # The statistics' promises at full length, simulated and live: some minutes.
 stat-test: all
-	$(BUILD)/tests/stat/stat_test --trials 20000
+	$(BUILD)/tests/stat/stat_test --trials 20000 \
+		--recorded tests/stat/recorded_user.txt --recorded tests/stat/recorded_host.txt
 	tests/stat/live.sh $(BUILD)/bench/bpflab $(BUILD)/tests/stat $(LIVE)
 
 tidy: all

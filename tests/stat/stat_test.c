@@ -185,6 +185,40 @@ static void check_false_looks(void)
 	}
 }
 
+/*
+ * The control, when A and B have stopped, which is a moment that A's noise has a say in. It is wrong in
+ * 1 %, whether B differs or not.
+ */
+static void check_control(void)
+{
+	static struct quad quads[TRIAL_MAX_QUADS];
+	static const double effects[] = { 0, 0.02 };
+	double limit = COMPARE_CONTROL_ALPHA + 3 * sqrt(COMPARE_CONTROL_ALPHA / (double)trials);
+	struct compare_rule rule;
+
+	compare_rule_init(&rule, 0, 1, COMPARE_MARGIN);
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+		const struct trial_setup setup = { .noise = NOISE_AR, .load_size = 8, .null = 0.135,
+						   .control = true, .effect = effects[i] };
+		size_t fails = 0;
+		char what[64];
+
+		for (size_t t = 0; t < trials; t++) {
+			struct rng rng = quad_rng(seed, (uint32_t)t, 1u << 20);
+			struct trial_result result;
+			struct compare_stats st;
+
+			trial_run(&setup, &rule, rng_next(&rng), quads, &result);
+			if (compare_stats_compute(quads, result.n, &rule, true, &st))
+				abort();
+			fails += st.control.p <= COMPARE_CONTROL_ALPHA;
+		}
+		snprintf(what, sizeof(what), "control fails, B %+.0f %%", 100 * effects[i]);
+		report((double)fails / (double)trials <= limit, what, noise_name(setup.noise),
+		       "%6.2f %% <= %.2f %%", (double)fails / (double)trials, limit);
+	}
+}
+
 /* The same medians and other tails: exactness is lost, but little else. */
 static void check_tails(void)
 {
@@ -332,8 +366,10 @@ static const struct check {
 	const char *name;
 	void (*run)(void);
 } checks[] = {
-	{ "exact", check_exact },   { "false", check_false }, { "looks", check_false_looks },
-	{ "tails", check_tails },   { "loads", check_loads }, { "power", check_power },
+	{ "exact", check_exact },   { "false", check_false },
+	{ "looks", check_false_looks },
+	{ "control", check_control }, { "tails", check_tails },
+	{ "loads", check_loads },   { "power", check_power },
 	{ "net", check_net },	    { "mutations", check_mutations },
 	{ "suite", check_suite },
 };
