@@ -3,6 +3,8 @@
 #ifndef BPFU_PERCPU_CPU_INLINE_H
 #define BPFU_PERCPU_CPU_INLINE_H
 
+#include "percpu/cpu.h"
+
 static inline void bpfu_cpu_enter(void)
 {
 	uint64_t state = atomic_load_explicit(&bpfu_cpu_self.state, memory_order_relaxed);

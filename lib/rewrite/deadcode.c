@@ -26,6 +26,26 @@ static void remove_unseen(struct bpfu_patch *patch, const struct bpfu_insn_aux *
 	}
 }
 
+/*
+ * The address of a function that is never called: the function is removed, so the value, which
+ * nothing can use, becomes 0.
+ */
+static void drop_dead_callbacks(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux)
+{
+	struct bpf_insn *insns = patch->prog->insns;
+
+	for (uint32_t i = 0; i < patch->prog->insn_cnt; i++) {
+		if (!bpfu_insn_is_ld_imm64(&insns[i]))
+			continue;
+		if (bpfu_insn_is_pseudo_func(&insns[i]) &&
+		    !aux[i + 1 + (uint32_t)insns[i].imm].seen) {
+			insns[i].src_reg = 0;
+			bpfu_insn_set_imm64(&insns[i], 0);
+		}
+		i++;
+	}
+}
+
 static void settle_branches(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux)
 {
 	struct bpf_insn *insns = patch->prog->insns;
@@ -76,6 +96,7 @@ static int remove_empty_jumps(struct bpfu_patch *patch)
 int bpfu_remove_dead_code(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux)
 {
 	remove_unseen(patch, aux);
+	drop_dead_callbacks(patch, aux);
 	settle_branches(patch, aux);
 	return remove_empty_jumps(patch);
 }

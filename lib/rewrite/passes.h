@@ -6,6 +6,9 @@
 #include "rewrite/patch.h"
 #include "verifier/verifier.h"
 
+struct bpfu_prog;
+struct bpfu_subprog;
+
 /* Longest replacement of one instruction. */
 #define BPFU_REPLACEMENT_MAX 32
 

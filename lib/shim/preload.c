@@ -13,7 +13,7 @@
 /* The prototypes of the libc's headers differ in noise (qualifiers, attributes); these are ours. */
 #define ENTRY(name) name
 #define ENTRY_API BPFU_API
-#include "shim/entries.h"
+#include "shim/entries.def"
 
 /*
  * REAL(name) is the next definition of name behind ours, looked up once. Racing look-ups find the

@@ -10,7 +10,7 @@
 
 #define ENTRY(name) __wrap_##name
 #define ENTRY_API
-#include "shim/entries.h"
+#include "shim/entries.def"
 
 long __real_syscall(long nr, ...);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);

@@ -114,7 +114,7 @@ printf 'map: keep\n\nCo-authored-by: x\n' | message "Co-authored-by"
 fresh_tree
 mkdir -p "$tmp/tree/lib/shim"
 printf 'BPFU_API int bpfu_ok(void);\n' >>"$tmp/tree/include/bpfu/bpfu.h"
-printf 'ENTRY_API int ENTRY(munmap)(void *addr, size_t len);\n' >"$tmp/tree/lib/shim/entries.h"
+printf 'ENTRY_API int ENTRY(munmap)(void *addr, size_t len);\n' >"$tmp/tree/lib/shim/entries.def"
 
 library() { # libs.a|libs.so SYMBOL...
 	local name=$1 symbol

@@ -155,6 +155,25 @@ static void test_second_slot(void **state)
 	finish();
 }
 
+/* The address of a function that nothing calls: the function goes, and with it its address. */
+static void test_dead_callback(void **state)
+{
+	const struct bpf_insn insns[] = {
+		IMM64(2, BPF_PSEUDO_FUNC, 3), IMM64_HI(0), MOV_K(0, 0), EXIT(),
+		MOV_K(0, 1), EXIT(),
+	};
+	const struct bpf_insn out[] = { IMM64(2, 0, 0), IMM64_HI(0), MOV_K(0, 0), EXIT() };
+
+	START(insns);
+	subprog(0, 0);
+	subprog(4, 1);
+	f.aux[4].seen = f.aux[5].seen = false;
+	rewrite();
+	EXPECT(out);
+	assert_int_equal(f.prog.subprog_cnt, 1);
+	finish();
+}
+
 static void test_branch_always(void **state)
 {
 	const struct bpf_insn insns[] = { JEQ_K(1, 0, 2), MOV_K(0, 2), JA(1), MOV_K(0, 3), EXIT() };
@@ -718,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_to_do),
 		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_second_slot),
+		cmocka_unit_test(test_dead_callback),
 		cmocka_unit_test(test_branch_always),
 		cmocka_unit_test(test_branch_always_other_side_live),
 		cmocka_unit_test(test_branch_never),
