@@ -310,7 +310,14 @@ int bpfu_fd_install(struct bpfu_obj *obj, int mem_fd)
 
 /* ---- looking descriptors up ---- */
 
-static struct bpfu_obj *fd_get(int fd, int *mode)
+/* What bpfu_fd_peek() found for the call in progress on this thread. */
+static __thread struct {
+	struct bpfu_obj *obj; /* with a reference, NULL: nothing, or taken */
+	int fd;
+	int mode;
+} peeked;
+
+static struct bpfu_obj *fd_look_up(int fd, int *mode)
 {
 	struct inode_row *dropped = NULL;
 	struct bpfu_obj *obj = NULL;
@@ -332,6 +339,33 @@ static struct bpfu_obj *fd_get(int fd, int *mode)
 	if (obj && *mode == MODE_OF_FILE)
 		*mode = fcntl(fd, F_GETFL) & O_ACCMODE;
 	return obj;
+}
+
+static struct bpfu_obj *fd_get(int fd, int *mode)
+{
+	struct bpfu_obj *obj = peeked.obj;
+
+	if (!obj || peeked.fd != fd)
+		return fd_look_up(fd, mode);
+	*mode = peeked.mode;
+	peeked.obj = NULL;
+	return obj;
+}
+
+bool bpfu_fd_peek(int fd)
+{
+	bpfu_fd_unpeek();
+	peeked.fd = fd;
+	peeked.obj = fd_look_up(fd, &peeked.mode);
+	return peeked.obj != NULL;
+}
+
+void bpfu_fd_unpeek(void)
+{
+	struct bpfu_obj *obj = peeked.obj;
+
+	peeked.obj = NULL;
+	bpfu_obj_put(obj);
 }
 
 struct bpfu_obj *bpfu_fd_get(int fd)

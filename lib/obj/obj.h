@@ -74,6 +74,14 @@ int bpfu_fd_install_mode(struct bpfu_obj *obj, int mem_fd, int mode);
 struct bpfu_obj *bpfu_fd_get(int fd);
 
 /*
+ * For the router, which has to know whether @fd is ours before the command looks at it: true if so,
+ * and the object is kept for the calling thread's next look-up of @fd, which saves it a system call.
+ * bpfu_fd_unpeek() after the command drops what was not taken.
+ */
+bool bpfu_fd_peek(int fd);
+void bpfu_fd_unpeek(void);
+
+/*
  * As bpfu_fd_get(), with the kernel's errors: -EBADF if the descriptor is closed; @wrong_kind if it is
  * not ours or is an object of another kind (the kernel says -EINVAL in most places).
  */

@@ -29,13 +29,15 @@ static long hook_bpf(const long *args)
 {
 	unsigned int size = args[2];
 	uint64_t uattr = args[1];
-	int cmd = args[0];
+	int cmd = args[0], ret;
 
 	if (bpfu_selftest_seen(cmd, uattr, size))
 		return ret_errno(-ENOENT);
 	if (bpfu_route_of(cmd, uattr, size) == BPFU_ROUTE_KERNEL)
 		return bpfu_real_syscall(__NR_bpf, args);
-	return ret_errno(bpfu_bpf(cmd, (union bpf_attr *)uattr, size));
+	ret = bpfu_bpf(cmd, (union bpf_attr *)uattr, size);
+	bpfu_fd_unpeek();
+	return ret_errno(ret);
 }
 
 long bpfu_hook_syscall(long nr, const long *args)

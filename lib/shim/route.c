@@ -136,7 +136,7 @@ enum bpfu_route bpfu_route_of(int cmd, uint64_t uattr, unsigned int size)
 	if (off == NO_FD || (uint32_t)off + sizeof(fd) > size ||
 	    bpfu_copy_from_user(&fd, uattr + off, sizeof(fd)))
 		return bpfu_route_get();
-	if (bpfu_fd_is_user(fd))
+	if (bpfu_fd_peek(fd))
 		return BPFU_ROUTE_USER;
 	if (bpfu_route_get() == BPFU_ROUTE_KERNEL || is_kernel_object(fd))
 		return BPFU_ROUTE_KERNEL;
