@@ -84,19 +84,16 @@ static void classify(struct bpfu_skb *skb)
 static void set_socket_fields(struct bpfu_skb *skb)
 {
 	size_t len = (size_t)(skb->data_end - skb->network);
+	const uint8_t *ip = skb->network; /* not aligned */
 
 	if (skb->md.protocol == htons(ETH_P_IP) && len >= sizeof(struct iphdr)) {
-		const struct iphdr *ip = (const struct iphdr *)skb->network;
-
 		skb->md.family = AF_INET;
-		memcpy(&skb->md.local_ip4, &ip->saddr, 4);
-		memcpy(&skb->md.remote_ip4, &ip->daddr, 4);
+		memcpy(&skb->md.local_ip4, ip + offsetof(struct iphdr, saddr), 4);
+		memcpy(&skb->md.remote_ip4, ip + offsetof(struct iphdr, daddr), 4);
 	} else if (skb->md.protocol == htons(ETH_P_IPV6) && len >= sizeof(struct ip6_hdr)) {
-		const struct ip6_hdr *ip = (const struct ip6_hdr *)skb->network;
-
 		skb->md.family = AF_INET6;
-		memcpy(skb->md.local_ip6, &ip->ip6_src, 16);
-		memcpy(skb->md.remote_ip6, &ip->ip6_dst, 16);
+		memcpy(skb->md.local_ip6, ip + offsetof(struct ip6_hdr, ip6_src), 16);
+		memcpy(skb->md.remote_ip6, ip + offsetof(struct ip6_hdr, ip6_dst), 16);
 	}
 }
 

@@ -31,7 +31,8 @@ int32_t rand_imm(struct gen *g)
 	case 0:
 		return (int32_t)rng_next(&g->rng);
 	case 1:
-		return (int32_t)(1u << rng_below(&g->rng, 32)) + rng_range(&g->rng, -1, 1);
+		return (int32_t)((1u << rng_below(&g->rng, 32)) +
+				 (uint32_t)rng_range(&g->rng, -1, 1));
 	case 2:
 		return rng_range(&g->rng, -130, 130);
 	default:
