@@ -441,7 +441,7 @@ void case_mutate(struct diff_case *c, struct rng *rng)
 		insn->imm = imms[rng_below(rng, 8)];
 		break;
 	case 5:
-		insn->imm += rng_range(rng, -3, 3);
+		insn->imm = (int32_t)((uint32_t)insn->imm + (uint32_t)rng_range(rng, -3, 3));
 		break;
 	case 6:
 		insn->code = (uint8_t)(insn->code ^ 1u << rng_below(rng, 8));

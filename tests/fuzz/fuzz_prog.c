@@ -117,7 +117,7 @@ static void mutate_insn(struct bpf_insn *insn, struct rng *rng)
 		insn->imm = imms[rng_below(rng, BPFU_ARRAY_SIZE(imms))];
 		break;
 	case 4:
-		insn->imm += rng_range(rng, -4, 4);
+		insn->imm = (int32_t)((uint32_t)insn->imm + (uint32_t)rng_range(rng, -4, 4));
 		break;
 	default:
 		insn->code = codes[rng_below(rng, BPFU_ARRAY_SIZE(codes))];
