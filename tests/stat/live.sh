@@ -5,8 +5,8 @@
 #
 #	live.sh BPFLAB OBJECTS [TARGET [A_A [A_B]]]
 #
-# A_A comparisons of a program with itself (may differ in 5 %), and A_B each of loops of 100 against 101
-# and 103 steps (the latter is to be found in 95 %, and the interval to hold the truth in 93 %). Limits
+# A_A comparisons of a program with itself (may differ in 5 %), and A_B each of loops of 2000 against
+# 2020 and 2060 steps (the latter is to be found in 95 %, and the interval to hold the truth in 93 %). Limits
 # are those of a binomial at three standard errors. With fewer than 20 of them nothing about rates is
 # asserted, but what comes out is looked at all the same.
 set -eu
@@ -47,9 +47,9 @@ series() {
 	done
 }
 
-series "$scratch/aa" "$AA" "$OBJECTS/loop100.bpf.o" "$OBJECTS/loop100.bpf.o"
-series "$scratch/101" "$AB" "$OBJECTS/loop100.bpf.o" "$OBJECTS/loop101.bpf.o"
-series "$scratch/103" "$AB" "$OBJECTS/loop100.bpf.o" "$OBJECTS/loop103.bpf.o"
+series "$scratch/aa" "$AA" "$OBJECTS/loop2000.bpf.o" "$OBJECTS/loop2000.bpf.o"
+series "$scratch/2020" "$AB" "$OBJECTS/loop2000.bpf.o" "$OBJECTS/loop2020.bpf.o"
+series "$scratch/2060" "$AB" "$OBJECTS/loop2000.bpf.o" "$OBJECTS/loop2060.bpf.o"
 
 python3 - "$scratch" <<'PY'
 import json, math, statistics, sys
@@ -79,7 +79,7 @@ def differs(r):
 aa = load("aa")
 check("A/A differs", sum(map(differs, aa)), len(aa), 0.05, True)
 check("control fails", sum(not r["control"]["ok"] for r in aa), len(aa), 0.01, True)
-for name, truth in (("101", 1.01), ("103", 1.03)):
+for name, truth in (("2020", 1.01), ("2060", 1.03)):
     ab = load(name)
     found = sum(r["effect"]["ci"][0] > 1 for r in ab)
     if truth == 1.03:
