@@ -371,6 +371,10 @@ static void programs_in_destructors(void **state)
 	pthread_t thread;
 	uint32_t i;
 
+#ifdef BPFU_TSAN
+	/* The sanitizer of clang 14 stops at a signal in a thread that is going. */
+	skip();
+#endif
 	(void)state;
 	assert_int_equal(pthread_key_create(&late_key, late_destructor), 0);
 	for (i = 0; i < 20; i++) {
