@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "libbpf_log.h"
+#include "util/libbpf_log.h"
 
 /* More than any kernel's possible CPUs: what bpf(2) copies out is not for the caller to choose. */
 #define MAX_POSSIBLE_CPUS 8192

@@ -4,10 +4,10 @@
 
 #include "bpfu/bpfu.h"
 #include "commands.h"
-#include "interrupt.h"
-#include "libbpf_log.h"
 #include "opts.h"
-#include "output.h"
+#include "util/interrupt.h"
+#include "util/libbpf_log.h"
+#include "util/output.h"
 
 void print_error(const struct errline *e)
 {

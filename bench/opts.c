@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suggest.h"
+#include "util/suggest.h"
 
 #define MAX_NR_LOOPS (1u << 22) /* half of BPF_MAX_LOOPS: a loop of twice as many is run, too */
 #define MAX_PRODUCERS 1024

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 
-#include "suggest.h"
+#include "util/suggest.h"
 
 #define BENCH(symbol, quick) extern const struct bench symbol;
 #include "benches.def"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bpfu/bpfu.h"
-#include "suggest.h"
+#include "util/suggest.h"
 
 static const struct target_kind *const kinds[] = {
 	&target_kind_user,

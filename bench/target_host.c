@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bpfu/bpfu.h"
-#include "procfs.h"
+#include "machine/procfs.h"
 #include "target.h"
 
 static int host_check(struct target *t, struct errline *e)

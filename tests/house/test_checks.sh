@@ -26,11 +26,12 @@ result() { # ok|not DESCRIPTION
 fresh_tree() {
 	rm -rf "$tmp/tree"
 	mkdir -p "$tmp/tree/lib/util" "$tmp/tree/lib/map" "$tmp/tree/lib/jit/x86_64" \
-		"$tmp/tree/bench" "$tmp/tree/include/bpfu"
+		"$tmp/tree/bench/report" "$tmp/tree/include/bpfu"
 	printf '// SPDX-License-Identifier: BSD-2-Clause\n#include "util/a.h"\n\nint bpfu_x(void)\n{\n\treturn 0;\n}\n' \
 		>"$tmp/tree/lib/map/x.c"
 	printf '/* SPDX-License-Identifier: BSD-2-Clause */\n' >"$tmp/tree/lib/util/a.h"
 	cp "$tmp/tree/lib/util/a.h" "$tmp/tree/lib/map/map.h"
+	cp "$tmp/tree/lib/util/a.h" "$tmp/tree/bench/report/a.h"
 	cp "$tmp/tree/lib/util/a.h" "$tmp/tree/include/bpfu/bpfu.h"
 }
 
@@ -91,6 +92,7 @@ printf "${spdx}#include \"map/map.h\"\n" | refuses check-layers "higher map/" li
 printf "${spdx}#include \"map/map.h\"\n" | refuses check-layers "no place" lib/other/bad.c
 printf "${spdx}#include \"map.h\"\n" | refuses check-layers "by their path" lib/map/bad.c
 printf "${spdx}#include \"util/a.h\"\n" | refuses check-layers "only <bpfu/bpfu.h>" bench/bad.c
+printf "${spdx}#include \"report/a.h\"\n" | refuses check-layers "higher report/" bench/stats/bad.c
 printf "${spdx}#include \"util/a.h\"\n" | refuses check-layers "public header" include/bpfu/bpfu.h
 
 message() { # TEXT-IN-OUTPUT, message on standard input

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rng.h"
+#include "stats/rng.h"
 
 enum noise_kind {
 	NOISE_NORMAL,

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "holm.h"
+#include "stats/holm.h"
+#include "stats/verdict.h"
 #include "trial.h"
-#include "verdict.h"
 
 #define DEFAULT_TRIALS 1000
 #define PROMISE 0.05

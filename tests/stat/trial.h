@@ -6,9 +6,9 @@
 #ifndef STAT_TRIAL_H
 #define STAT_TRIAL_H
 
-#include "compare_rule.h"
-#include "compare_stats.h"
 #include "noise_model.h"
+#include "stats/compare_rule.h"
+#include "stats/compare_stats.h"
 
 /* What a broken bpflab would do; every check must notice. */
 enum trial_mutation {

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "compare_stats.h"
-#include "rng.h"
-#include "verdict.h"
+#include "stats/compare_stats.h"
+#include "stats/rng.h"
+#include "stats/verdict.h"
 
 #define MAX_N 320
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comparison.h"
+#include "compare/comparison.h"
 
 #define NR_ROWS 3
 

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "dist.h"
-#include "effect.h"
-#include "rng.h"
+#include "stats/dist.h"
+#include "stats/effect.h"
+#include "stats/rng.h"
 
 #define MAX_N 400
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))

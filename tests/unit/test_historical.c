@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "historical.h"
-#include "rng.h"
+#include "compare/historical.h"
+#include "stats/rng.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
 

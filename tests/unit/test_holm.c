@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "holm.h"
-#include "rng.h"
+#include "stats/holm.h"
+#include "stats/rng.h"
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) <= 1e-12)
 

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "noise_stats.h"
-#include "rng.h"
+#include "stats/noise_stats.h"
+#include "stats/rng.h"
 
 #define N 2000
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "opts.h"
-#include "suggest.h"
+#include "util/suggest.h"
 
 #define MAX_ARGS 24
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "quads.h"
+#include "stats/quads.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
 

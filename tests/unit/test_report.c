@@ -14,8 +14,8 @@
 
 #include <jansson.h>
 
-#include "classic.h"
-#include "report.h"
+#include "report/classic.h"
+#include "report/report.h"
 
 static struct target_kind user_kind = { .name = "user" };
 static struct target target = {

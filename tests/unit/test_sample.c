@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sample.h"
+#include "measure/sample.h"
 #include "target.h"
 
 #define MAX_PRODUCERS 4

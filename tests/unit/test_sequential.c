@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "compare_rule.h"
-#include "stats.h"
+#include "stats/compare_rule.h"
+#include "stats/stats.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
 

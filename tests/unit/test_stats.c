@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "rng.h"
-#include "stats.h"
+#include "stats/rng.h"
+#include "stats/stats.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "estimate.h"
-#include "rng.h"
+#include "measure/estimate.h"
+#include "stats/rng.h"
 
 #define MAX_ROUNDS 400
 

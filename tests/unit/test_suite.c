@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "measure/suite.h"
 
 #define MAX_LOG 4096
 

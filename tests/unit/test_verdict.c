@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "compare_text.h"
-#include "verdict.h"
+#include "compare/compare_text.h"
+#include "stats/verdict.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
 

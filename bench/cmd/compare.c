@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* `bpflab compare`: two targets or object files side by side, or two files of stored results. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "commands.h"
+#include "compare/comparison.h"
+#include "compare/historical.h"
+#include "measure/progress.h"
+#include "report/report_compare.h"
+#include "util/interrupt.h"
+#include "util/output.h"
+
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+static int check_outputs(const struct opts *opts, struct errline *e)
+{
+	int err = 0;
+
+	if (is_stdout(opts->json) && is_stdout(opts->csv))
+		return errline_set(e, -EINVAL, "--json and --csv cannot both go to standard output");
+	if (opts->json)
+		err = output_check(opts->json, e);
+	if (opts->csv && !err)
+		err = output_check(opts->csv, e);
+	return err;
+}
+
+/* -------------------------------------------------------------- side by side */
+
+static int write_views(const struct comparison *c, const struct opts *opts, struct errline *e)
+{
+	struct env env;
+	const struct compare_report r = { .comparison = c, .env = &env, .quick = opts->quick,
+					  .quiet = opts->quiet };
+	int err = 0;
+
+	env_collect(&env);
+	if (!is_stdout(opts->json) && !is_stdout(opts->csv)) {
+		report_compare_table(stdout, &r);
+		err = output_flush_stdout(e);
+	}
+	if (!err)
+		err = output_view(opts->json, report_compare_json, &r, e);
+	if (!err)
+		err = output_view(opts->csv, report_compare_csv, &r, e);
+	env_release(&env);
+	return err;
+}
+
+static int measure(struct comparison *c, const struct opts *opts, struct errline *e)
+{
+	bool gate = opts->fail_above >= 0;
+	int err = comparison_build(c, opts, e);
+
+	if (err)
+		return err;
+	err = suite_start_producers(&c->suite, opts, e);
+	if (err)
+		return err;
+	progress_begin(opts);
+	err = comparison_measure(c, e);
+	if (!err && comparison_judge(c))
+		err = errline_set(e, -ENOMEM, "out of memory");
+	if (!err && gate) {
+		progress_begin(opts);
+		err = comparison_confirm(c, opts->fail_above, e);
+	}
+	return err ? err : write_views(c, opts, e);
+}
+
+/* A failed bench matters more than a regression, and that more than doubt. */
+static int exit_status(const struct comparison *c, const struct opts *opts)
+{
+	bool failed = false, regressed = false, untrusted = false, inconclusive = false;
+
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (row->failed) {
+			print_error(&row->error);
+			failed = true;
+			continue;
+		}
+		regressed |= row->confirmation.confirmed;
+		untrusted |= row->verdict == VERDICT_UNTRUSTED;
+		inconclusive |= row->verdict == VERDICT_INCONCLUSIVE;
+	}
+	if (failed)
+		return EXIT_BENCH_FAILED;
+	if (regressed)
+		return EXIT_REGRESSION;
+	if (untrusted)
+		return EXIT_UNTRUSTED;
+	return inconclusive && opts->strict ? EXIT_INCONCLUSIVE : EXIT_OK;
+}
+
+static int compare_live(const struct opts *opts)
+{
+	struct comparison c = { 0 };
+	struct errline e = { "" };
+	int err = measure(&c, opts, &e), status;
+
+	if (interrupt_signal())
+		status = EXIT_INTERRUPTED + interrupt_signal();
+	else if (err)
+		status = EXIT_USAGE;
+	else
+		status = exit_status(&c, opts);
+	if (status == EXIT_USAGE)
+		print_error(&e);
+	comparison_release(&c);
+	return status;
+}
+
+/* -------------------------------------------------------------- stored results */
+
+static int check_stored_options(const struct opts *opts, struct errline *e)
+{
+	if (opts->nr_args > 2)
+		return errline_set(e, -EINVAL, "'%s': all benches that two result files share are compared",
+				   opts->args[2]);
+	if (opts->fail_above >= 0)
+		return errline_set(e, -EINVAL, "--fail-above needs a fresh measurement to confirm a "
+				   "regression; result files cannot be measured again");
+	if (opts->on.nr || opts->quads || opts->quick || opts->rigorous || opts->loads)
+		return errline_set(e, -EINVAL, "result files are not measured: leave out --%s",
+				   opts->on.nr ? "on" : opts->quads ? "quads" : opts->quick ? "quick" :
+				   opts->rigorous ? "rigorous" : "loads");
+	return 0;
+}
+
+static int write_stored(const struct historical *h, const struct opts *opts, struct errline *e)
+{
+	int err = 0;
+
+	if (!is_stdout(opts->json) && !is_stdout(opts->csv)) {
+		report_historical_table(stdout, h, opts->quiet);
+		err = output_flush_stdout(e);
+	}
+	if (!err)
+		err = output_view(opts->json, report_historical_json, h, e);
+	if (!err)
+		err = output_view(opts->csv, report_historical_csv, h, e);
+	return err;
+}
+
+static int compare_stored(const struct opts *opts)
+{
+	struct historical h = { 0 };
+	struct errline e = { "" };
+	int err = check_stored_options(opts, &e), status = EXIT_OK;
+
+	if (!err)
+		err = historical_compare(&h, opts->args[0], opts->args[1],
+					 opts->margin > 0 ? opts->margin : COMPARE_MARGIN, &e);
+	if (!err)
+		err = write_stored(&h, opts, &e);
+	if (err)
+		print_error(&e);
+	for (size_t i = 0; i < h.nr_rows && !err; i++)
+		if (h.rows[i].verdict == VERDICT_INCONCLUSIVE && opts->strict)
+			status = EXIT_INCONCLUSIVE;
+	historical_release(&h);
+	return err ? EXIT_USAGE : status;
+}
+
+int cmd_compare(const struct opts *opts)
+{
+	struct errline e;
+	int err = check_outputs(opts, &e);
+
+	if (!err && opts->nr_args < 2)
+		err = errline_set(&e, -EINVAL, "compare needs two things to compare: two targets, two "
+				  "object files, or two result files (bpflab help compare)");
+	if (err) {
+		print_error(&e);
+		return EXIT_USAGE;
+	}
+	if (historical_is_file(opts->args[0]) && historical_is_file(opts->args[1]))
+		return compare_stored(opts);
+	return compare_live(opts);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* `bpflab list`: the benches, what one event is, what is subtracted, where they run. */
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "commands.h"
+#include "registry.h"
+#include "target.h"
+#include "util/output.h"
+
+/* Benches without BPF run wherever the process does; others need the target to work. */
+static bool is_runnable(const struct bench *bench, bool target_works)
+{
+	return target_works || !(bench->flags & BENCH_NEEDS_BPF);
+}
+
+static json_t *params_json(const struct bench *bench)
+{
+	json_t *list = json_array();
+
+	if (bench->flags & BENCH_HAS_NR_LOOPS)
+		json_array_append_new(list, json_string("nr_loops"));
+	if (bench->flags & BENCH_HAS_PRODUCERS)
+		json_array_append_new(list, json_string("p"));
+	if (bench->flags & BENCH_HAS_TRIGGER)
+		json_array_append_new(list, json_string("trig-batch-iters"));
+	return list;
+}
+
+static int print_json(bool target_works)
+{
+	json_t *list = json_array();
+	int err;
+
+	for (size_t i = 0; registry_get(i); i++) {
+		const struct bench *bench = registry_get(i);
+		json_t *targets = json_array();
+
+		for (size_t k = 0; target_kind_get(k); k++)
+			json_array_append_new(targets, json_string(target_kind_get(k)->name));
+		json_t *row = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b}", "name", bench->name,
+					"event", bench->event, "subtracted", bench->null_is, "params",
+					params_json(bench), "targets", targets, "bpf",
+					(bench->flags & BENCH_NEEDS_BPF) != 0, "quick",
+					registry_is_quick(i));
+		if (is_runnable(bench, target_works))
+			json_array_append_new(list, row);
+		else
+			json_decref(row);
+	}
+	err = json_dumpf(list, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(list);
+	return err;
+}
+
+static void print_table(bool target_works)
+{
+	for (size_t i = 0; registry_get(i); i++) {
+		const struct bench *bench = registry_get(i);
+
+		if (!is_runnable(bench, target_works))
+			continue;
+		printf("%-16s  one event: %s\n", bench->name, bench->event);
+		printf("%-16s  subtracted: %s\n", "", bench->null_is);
+		printf("%-16s  runs on:", "");
+		for (size_t k = 0; target_kind_get(k); k++)
+			printf("%s %s", k ? "," : "", target_kind_get(k)->name);
+		printf("%s%s%s\n", bench->flags & BENCH_HAS_NR_LOOPS ? "; takes --nr_loops" : "",
+		       bench->flags & BENCH_HAS_TRIGGER ? "; takes --trig-batch-iters" : "",
+		       registry_is_quick(i) ? "; in the quick suite" : "");
+	}
+}
+
+/* --on TARGET: 0 if all is well; *@works: whether the target does. */
+static int check_target(const struct opts *opts, bool *works, struct errline *e)
+{
+	struct target target;
+	struct errline why;
+	int err;
+
+	*works = true;
+	if (!opts->on.nr)
+		return 0;
+	if (opts->on.nr > 1)
+		return errline_set(e, -1, "list takes one target, not '%s' and '%s'", opts->on.items[0],
+				   opts->on.items[1]);
+	err = target_parse(&target, opts->on.items[0], e);
+	if (err)
+		return err;
+	*works = !target_probe(&target, &why);
+	if (!*works)
+		fprintf(stderr, "bpflab: on '%s' only benches without BPF run: %s\n", target.spec,
+			why.text);
+	return 0;
+}
+
+int cmd_list(const struct opts *opts)
+{
+	struct errline e;
+	bool works;
+	int err = 0;
+
+	/* `run -l BENCH` may name one; `list` has no use for names. */
+	if (opts->command == CMD_LIST && opts->nr_args) {
+		errline_set(&e, -1, "list takes no names, and got '%s'", opts->args[0]);
+		print_error(&e);
+		return EXIT_USAGE;
+	}
+	err = check_target(opts, &works, &e);
+	if (!err && opts->json_stdout)
+		print_json(works);
+	else if (!err)
+		print_table(works);
+	if (!err)
+		err = output_flush_stdout(&e);
+	if (!err)
+		return EXIT_OK;
+	print_error(&e);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* `bpflab run`: build the suite, measure it, and write the views that were asked for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "measure/suite.h"
+#include "report/classic.h"
+#include "report/report.h"
+#include "util/interrupt.h"
+#include "util/output.h"
+
+static int check_outputs(const struct opts *opts, struct errline *e)
+{
+	int err = 0;
+
+	if (opts->classic && (opts->json || opts->csv))
+		return errline_set(e, -EINVAL, "--classic prints throughput only; leave out --%s",
+				   opts->json ? "json" : "csv");
+	if (opts->classic && opts->rounds)
+		return errline_set(e, -EINVAL, "--classic has intervals of a second, not rounds; leave "
+				   "out --rounds, -d sets how many");
+	if (opts->json && opts->csv && !strcmp(opts->json, "-") && !strcmp(opts->csv, "-"))
+		return errline_set(e, -EINVAL, "--json and --csv cannot both go to standard output");
+	if (opts->json)
+		err = output_check(opts->json, e);
+	if (opts->csv && !err)
+		err = output_check(opts->csv, e);
+	return err;
+}
+
+static int make_result(const struct suite *s, const struct point *pt, struct result *res)
+{
+	const struct estimate_input in = {
+		.batches = pt->batches,
+		.nr_batches = pt->nr_batches,
+		.rounds = s->rounds_done,
+		.n_full = pt->n_full,
+		.n_null = pt->n_null,
+		.events_per_op = bench_events_per_op(&pt->inst),
+		.executed_per_op = bench_executed_per_op(&pt->inst, ARM_FULL),
+		.producers = pt->inst.params.producers,
+		.trig_batch_iters = pt->inst.params.trig_batch_iters,
+		.no_trigger = !(pt->inst.bench->flags & (BENCH_HAS_TRIGGER | BENCH_NO_EMPTY_TRIGGER)),
+	};
+	int err = estimate_compute(&in, &res->est);
+
+	res->point = pt;
+	if (err)
+		return err;
+	prog_info_read(&pt->inst, &res->prog);
+	if (pt->inst.bench->note)
+		pt->inst.bench->note(&pt->inst, res->note, sizeof(res->note));
+	return 0;
+}
+
+/* Lost updates are the kernel's right with several producers, see suite_verify(); but worth a word. */
+static void warn_lost(struct result *res)
+{
+	const struct point *pt = res->point;
+
+	if (pt->has_left_behind && pt->left_behind < pt->counted)
+		estimate_warn(&res->est, "%llu of %llu updates were lost: the kernel preempted increments; "
+			      "pin each producer to a CPU of its own (-a)",
+			      (unsigned long long)(pt->counted - pt->left_behind),
+			      (unsigned long long)pt->counted);
+}
+
+static void warn_crowded(struct result *res, unsigned int cpus)
+{
+	unsigned int producers = res->point->inst.params.producers;
+
+	if (producers > cpus)
+		estimate_warn(&res->est, "%u producers on %u CPUs: times include waiting for a CPU",
+			      producers, cpus);
+}
+
+static int make_results(struct report *r, struct errline *e)
+{
+	r->results = calloc(r->suite->nr_points, sizeof(*r->results));
+	if (!r->results)
+		return errline_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < r->suite->nr_points; i++) {
+		const struct point *pt = &r->suite->points[i];
+		struct result *res = &r->results[r->nr_results];
+
+		if (pt->failed)
+			continue;
+		if (make_result(r->suite, pt, res))
+			return errline_set(e, -ENOMEM, "out of memory");
+		warn_lost(res);
+		warn_crowded(res, r->env->cpus);
+		r->nr_results++;
+	}
+	return 0;
+}
+
+static int write_view(const char *path, const struct report *r,
+		      int (*view)(FILE *f, const struct report *r), struct errline *e)
+{
+	struct output o;
+	int err;
+
+	if (!path)
+		return 0;
+	err = output_open(&o, path, e);
+	if (err)
+		return err;
+	err = view(o.file, r);
+	if (err == -ENOMEM) {
+		output_abort(&o);
+		return errline_set(e, err, "cannot write '%s': out of memory", path);
+	}
+	/* Any error of the stream is found again by the commit. */
+	return output_commit(&o, e);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* The table goes to standard output unless another view does. */
+static int write_views(const struct report *r, const struct opts *opts, struct errline *e)
+{
+	int err = 0;
+
+	if (!is_stdout(opts->json) && !is_stdout(opts->csv)) {
+		report_table(stdout, r, opts->quiet);
+		err = output_flush_stdout(e);
+	}
+	if (!err)
+		err = write_view(opts->json, r, report_json, e);
+	if (!err)
+		err = write_view(opts->csv, r, report_csv, e);
+	return err;
+}
+
+static int report_run(struct suite *s, const struct opts *opts, struct errline *e)
+{
+	struct report r = { .suite = s };
+	struct env env;
+	int err;
+
+	env_collect(&env);
+	r.env = &env;
+	err = make_results(&r, e);
+	if (!err)
+		err = write_views(&r, opts, e);
+	for (size_t i = 0; i < r.nr_results; i++)
+		estimate_release(&r.results[i].est);
+	free(r.results);
+	env_release(&env);
+	return err;
+}
+
+/* Every failed point gets its line. */
+static int exit_status(const struct suite *s)
+{
+	int status = EXIT_OK;
+
+	for (size_t i = 0; i < s->nr_points; i++) {
+		if (!s->points[i].failed)
+			continue;
+		print_error(&s->points[i].error);
+		status = EXIT_BENCH_FAILED;
+	}
+	return status;
+}
+
+static int run_suite(struct suite *s, const struct opts *opts, struct errline *e)
+{
+	int err = suite_build(s, opts, e);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < s->nr_skipped; i++)
+		fprintf(stderr, "bpflab: %s\n", s->skipped[i]);
+	err = suite_open(s, opts, e);
+	if (err)
+		return err;
+	err = opts->classic ? classic_run(s, opts, e) : suite_measure(s, opts, e);
+	if (err)
+		return err;
+	suite_verify(s);
+	return opts->classic ? output_flush_stdout(e) : report_run(s, opts, e);
+}
+
+int cmd_run(const struct opts *opts)
+{
+	struct errline e = { "" };
+	struct suite suite = { 0 };
+	int err, status;
+
+	if (opts->list)
+		return cmd_list(opts);
+	err = check_outputs(opts, &e);
+	if (!err)
+		err = run_suite(&suite, opts, &e);
+	if (interrupt_signal())
+		status = EXIT_INTERRUPTED + interrupt_signal();
+	else if (err)
+		status = EXIT_USAGE;
+	else
+		status = exit_status(&suite);
+	if (status == EXIT_USAGE)
+		print_error(&e);
+	suite_release(&suite);
+	return status;
+}

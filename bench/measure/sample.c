@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The timed part of everything bpflab measures. Between the two clock readings there are triggers and
+ * nothing else.
+ */
+#include "measure/sample.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "target.h"
+
+struct part {
+	uint64_t ns;
+	uint64_t events;
+	int err;
+	int cpu_before, cpu_after;
+	uint32_t nvcsw, nivcsw;
+};
+
+struct job {
+	struct bench_inst *inst;
+	const struct batch *batch;
+	uint64_t per_trigger, triggers, dropped;
+	struct part *parts;
+};
+
+uint64_t sample_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+enum sample_fault sample_fault(void)
+{
+	const char *fault = getenv("BPFLAB_FAULT");
+
+	if (!fault)
+		return FAULT_NONE;
+	if (!strcmp(fault, "drop-event"))
+		return FAULT_DROP_EVENT;
+	if (!strcmp(fault, "lose-update"))
+		return FAULT_LOSE_UPDATE;
+	if (!strcmp(fault, "bias-control"))
+		return FAULT_BIAS_CONTROL;
+	return FAULT_NONE;
+}
+
+static void run_part(unsigned int producer, void *ctx)
+{
+	struct job *job = ctx;
+	struct part *part = &job->parts[producer];
+	struct bench_inst *inst = job->inst;
+	enum bench_arm arm = job->batch->arm;
+	uint64_t per_trigger = job->per_trigger - job->dropped, events, begin;
+	struct rusage before, after;
+
+	getrusage(RUSAGE_THREAD, &before);
+	part->cpu_before = sched_getcpu();
+	begin = sample_now_ns();
+	for (uint64_t i = 0; i < job->triggers; i++) {
+		part->err = inst->bench->trigger(inst, producer, arm, per_trigger, &events);
+		if (part->err)
+			break;
+		part->events += events;
+	}
+	part->ns = sample_now_ns() - begin;
+	part->cpu_after = sched_getcpu();
+	getrusage(RUSAGE_THREAD, &after);
+	part->nvcsw = (uint32_t)(after.ru_nvcsw - before.ru_nvcsw);
+	part->nivcsw = (uint32_t)(after.ru_nivcsw - before.ru_nivcsw);
+}
+
+static void plan_job(struct job *job, const struct batch *b)
+{
+	uint32_t iters = job->inst->params.trig_batch_iters;
+
+	if (b->arm == ARM_TRIGGER) {
+		job->per_trigger = 0;
+		job->triggers = b->ops;
+	} else if (iters) {
+		job->per_trigger = iters;
+		job->triggers = b->ops / iters;
+	} else {
+		job->per_trigger = b->ops;
+		job->triggers = 1;
+	}
+	job->dropped = b->arm == ARM_FULL && sample_fault() == FAULT_DROP_EVENT;
+}
+
+static int check_batch(const struct bench_inst *inst, const struct batch *b, int err,
+		       struct errline *e)
+{
+	static const char *const arm_names[] = { "the program", "its null program", "its trigger" };
+
+	if (err)
+		return errline_set(e, err, "%s on %s: running %s fails: %s", inst->bench->name,
+				   inst->target->spec, arm_names[b->arm], strerror(-err));
+	if (b->events != b->expected)
+		return errline_set(e, -EBADMSG, "%s on %s: %s executed %llu events of %llu asked for",
+				   inst->bench->name, inst->target->spec, arm_names[b->arm],
+				   (unsigned long long)b->events, (unsigned long long)b->expected);
+	return 0;
+}
+
+int sample_batch(struct bench_inst *inst, struct producers *producers, struct batch *b,
+		 struct errline *e)
+{
+	unsigned int nr = inst->params.producers;
+	struct part one = { 0 }, *parts = nr == 1 ? &one : calloc(nr, sizeof(*parts));
+	struct job job = { .inst = inst, .batch = b, .parts = parts };
+	int err = 0;
+
+	if (!parts)
+		return errline_set(e, -ENOMEM, "out of memory");
+	plan_job(&job, b);
+	producers_run(producers, nr, run_part, &job);
+	b->ns = 0;
+	b->events = 0;
+	b->nvcsw = b->nivcsw = 0;
+	b->migrated = false;
+	b->cpu = parts[0].cpu_before;
+	for (unsigned int i = 0; i < nr; i++) {
+		b->ns += (double)parts[i].ns / nr;
+		b->events += parts[i].events;
+		b->nvcsw += parts[i].nvcsw;
+		b->nivcsw += parts[i].nivcsw;
+		b->migrated |= parts[i].cpu_before != parts[i].cpu_after;
+		if (parts[i].err)
+			err = parts[i].err;
+	}
+	b->expected = job.per_trigger * job.triggers * nr * bench_executed_per_op(inst, b->arm);
+	if (parts != &one)
+		free(parts);
+	return check_batch(inst, b, err, e);
+}
