@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "jit/image_probe.h"
 #include "util/bits.h"
 #include "util/log.h"
 
@@ -46,7 +47,7 @@ struct bpfu_image_region {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below and the regions */
 static struct bpfu_image_region *regions;
 static enum bpfu_image_mode mode;
-static bool no_regions;                 /* memfd or its executable mapping was refused */
+static bool no_regions;                 /* refused, or of no use on an emulator */
 static bool atfork_done;
 
 /* Bits [i, i + n) of the word that holds bit @i, at most to the word's end. */
@@ -154,11 +155,22 @@ static struct bpfu_image_region *region_new(void)
 	r->rw = mmap(NULL, REGION_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (r->rw == MAP_FAILED)
 		goto err_rx;
+	if (!bpfu_image_rewrite_seen(r->rx, r->rw)) {
+		bpfu_debug("jit: code written through a second mapping is not seen (an emulator?); "
+			   "using anonymous memory");
+		goto err_rw;
+	}
 	close(fd);
 	r->next = regions;
 	regions = r;
 	return r;
 
+err_rw:
+	munmap(r->rw, REGION_SIZE);
+	munmap(r->rx, REGION_SIZE);
+	close(fd);
+	free(r);
+	return NULL;
 err_rx:
 	munmap(r->rx, REGION_SIZE);
 err_fd:

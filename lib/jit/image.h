@@ -6,8 +6,9 @@
  *   usual     regions: a memfd mapped twice, once executable near libbpfu's own code (so that
  *             helpers are within reach of a call), once writable elsewhere. Images are runs of
  *             chunks in a region; freed ones are overwritten with trap instructions.
- *   fallback  (memfd refused, or too big for a region) anonymous memory of its own per image,
- *             written first and then made executable; freed by unmapping.
+ *   fallback  (memfd refused, too big for a region, or an emulator that does not see writes
+ *             through a second mapping) anonymous memory of its own per image, written first and
+ *             then made executable; freed by unmapping.
  *
  * Regions are shared memory, so fork() freezes them: parent and child go on running what is in
  * them, but nothing is overwritten any more, and new images go to new regions.

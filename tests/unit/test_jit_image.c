@@ -15,6 +15,7 @@
 #include "bpfu/bpfu.h"
 #include "jit/backend.h"
 #include "jit/image.h"
+#include "jit/image_probe.h"
 #include "jit/jit.h"
 
 /* Fails if a mapping is writable and executable; says how @addr is mapped. */
@@ -251,13 +252,35 @@ static void test_out_of_reach(void **state)
 	jprog_release(&p);
 }
 
+/* The check for emulators: true where writes reach the code, false where they go elsewhere. */
+static void test_rewrite_seen(void **state)
+{
+	uint8_t elsewhere[BPFU_IMAGE_PROBE_SIZE];
+	struct bpfu_image image;
+	struct jprog p;
+
+	make_const(&p, 42);
+	memset(elsewhere, 1, sizeof(elsewhere));
+	assert_false(bpfu_image_rewrite_seen(p.jit.jit->code, elsewhere));
+	assert_int_equal(jprog_run_jit(&p, NULL), 42);
+	jprog_release(&p);
+	for (size_t i = 0; i < sizeof(elsewhere); i++)
+		assert_int_equal(elsewhere[i], 0);
+
+	assert_int_equal(bpfu_image_alloc(&image, BPFU_IMAGE_PROBE_SIZE, 0), 0);
+	/* Regions are in use only where the check said so, also for memory that has run before. */
+	for (int i = 0; i < 3 && image.region; i++)
+		assert_true(bpfu_image_rewrite_seen(image.rx, image.rw));
+	bpfu_image_free(&image, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wx),       cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_fork),     cmocka_unit_test(test_big),
 		cmocka_unit_test(test_many_branches), cmocka_unit_test(test_generate),
-		cmocka_unit_test(test_out_of_reach),
+		cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_rewrite_seen),
 	};
 
 	if (!bpfu_jit_available()) {
