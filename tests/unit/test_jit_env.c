@@ -2,6 +2,7 @@
 /* See test_jit_env.h. */
 #include "test_jit_env.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,7 @@ void jprog_sub(struct jprog *p, uint32_t start, uint32_t stack)
 int jprog_compile(struct jprog *p, enum jvariant variant)
 {
 	struct bpfu_jit_target target;
+	int err;
 
 	p->interp.insns = p->jit.insns;
 	p->interp.insn_cnt = p->jit.insn_cnt;
@@ -124,6 +126,10 @@ int jprog_compile(struct jprog *p, enum jvariant variant)
 	if (variant == J_PLAIN)
 		target.cpu = 0;
 	target.far_calls = variant == J_FAR;
+	err = bpfu_jit_compile_for(&p->jit, &target);
+	if (err != -ERANGE)
+		return err;
+	target.far_calls = true; /* as bpfu_jit_compile() does */
 	return bpfu_jit_compile_for(&p->jit, &target);
 }
 

@@ -171,11 +171,18 @@ static int lower_imm(struct a64_jit *j, const struct bpf_insn *insn, bool sf)
 	return -EINVAL;
 }
 
+static bool is_mov_off(int16_t off, bool sf)
+{
+	return !off || off == 8 || off == 16 || (sf && (off == 32 || off == BPFU_OFF_PERCPU));
+}
+
 static int lower_reg(struct a64_jit *j, const struct bpf_insn *insn, bool sf)
 {
 	uint8_t dst = a64_dst(insn->dst_reg), src;
 
 	if (BPF_OP(insn->code) == BPF_MOV) {
+		if (!is_mov_off(insn->off, sf))
+			return -EINVAL;
 		lower_mov(j, insn, sf);
 		return 0;
 	}

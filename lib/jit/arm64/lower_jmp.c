@@ -123,7 +123,7 @@ static int lower_call(struct a64_jit *j, const struct bpf_insn *insn)
  *
  *   if ((u32)r3 >= array->map.max_entries) goto out
  *   if (*counter >= BPFU_MAX_TAIL_CALLS) goto out
- *   prog = array->ptrs[r3]; if (!prog) goto out
+ *   prog = array->ptrs[r3]; if (!prog || !prog->tail_entry) goto out
  *   ++*counter
  *   undo this frame; goto *prog->tail_entry
  * out:
@@ -145,10 +145,11 @@ static void lower_tail_call(struct a64_jit *j)
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP2, A64_TMP2,
 				offsetof(struct bpfu_prog_array, ptrs)));
 	a64_branch_cb(j, false, true, A64_TMP2, out);
-	a64_emit(j, a64_add_i(false, A64_TMP1, A64_TMP1, 1));
-	a64_emit(j, a64_ls_uimm(A64_STR, A64_W, A64_TMP1, A64_TCC, 0));
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP2, A64_TMP2,
 				offsetof(struct bpfu_prog, tail_entry)));
+	a64_branch_cb(j, false, true, A64_TMP2, out); /* not compiled */
+	a64_emit(j, a64_add_i(false, A64_TMP1, A64_TMP1, 1));
+	a64_emit(j, a64_ls_uimm(A64_STR, A64_W, A64_TMP1, A64_TCC, 0));
 	bpfu_a64_epilogue(j);
 	a64_emit(j, a64_br(A64_TMP2));
 	bpfu_layout_set_label(j->l, out);
@@ -182,7 +183,7 @@ int bpfu_a64_lower_jmp(struct a64_jit *j, const struct bpf_insn *insn)
 		a64_emit(j, a64_ret());
 		return 0;
 	case BPFU_TAIL_CALL:
-		if (jmp32)
+		if (jmp32 || BPF_SRC(insn->code) == BPF_X)
 			return -EINVAL;
 		lower_tail_call(j);
 		return 0;

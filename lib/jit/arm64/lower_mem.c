@@ -70,9 +70,11 @@ static void probe(struct a64_jit *j, enum a64_ls op, enum a64_size size, uint8_t
 static int lower_ldx(struct a64_jit *j, const struct bpf_insn *insn)
 {
 	enum a64_size size = size_of(insn->code);
-	uint8_t dst = a64_dst(insn->dst_reg);
+	uint8_t dst = a64_dst(insn->dst_reg), mode = BPF_MODE(insn->code);
 
-	switch (BPF_MODE(insn->code)) {
+	if (size == A64_D && (mode == BPF_MEMSX || mode == BPFU_PROBE_MEMSX))
+		return -EINVAL;
+	switch (mode) {
 	case BPF_MEM:
 		access(j, A64_LDR, size, dst, insn->src_reg, insn->off);
 		return 0;
@@ -257,11 +259,32 @@ static int lse(struct a64_jit *j, const struct bpf_insn *insn, uint8_t addr, uin
 	return 0;
 }
 
+/* Read-modify-write; load-acquire and store-release take all sizes. */
+static bool is_rmw(const struct bpf_insn *insn, enum a64_size size)
+{
+	switch (insn->imm) {
+	case BPF_ADD:
+	case BPF_AND:
+	case BPF_OR:
+	case BPF_XOR:
+	case BPF_ADD | BPF_FETCH:
+	case BPF_AND | BPF_FETCH:
+	case BPF_OR | BPF_FETCH:
+	case BPF_XOR | BPF_FETCH:
+	case BPF_XCHG:
+	case BPF_CMPXCHG:
+		return size == A64_W || size == A64_D;
+	}
+	return false;
+}
+
 int bpfu_a64_lower_atomic(struct a64_jit *j, const struct bpf_insn *insn)
 {
 	enum a64_size size = size_of(insn->code);
 	uint8_t addr, src;
 
+	if (insn->imm != BPF_LOAD_ACQ && insn->imm != BPF_STORE_REL && !is_rmw(insn, size))
+		return -EINVAL;
 	if (insn->imm == BPF_LOAD_ACQ) {
 		addr = plain_address(j, insn->src_reg, insn->off);
 		a64_emit(j, a64_ldar(size, a64_dst(insn->dst_reg), addr));
