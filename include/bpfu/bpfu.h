@@ -78,6 +78,36 @@ BPFU_API const char *bpfu_option_get(const char *name);
 /* Number of CPU slots: what bpf_get_smp_processor_id() stays below, and libbpf_num_possible_cpus(). */
 BPFU_API unsigned int bpfu_possible_cpus(void);
 
+/*
+ * Functions that programs can be attached to (fentry, fexit, fmod_ret, kprobes). libbpfu's own are
+ * known; others are registered. One that is compiled with BPFU_PROBE_ENTRY in front of its definition
+ * (or all of a file with -fpatchable-function-entry=5 -fno-ipa-ra; =2 on arm64) begins with a nop
+ * that becomes a jump while something is attached.
+ *
+ * bpfu_func_register(): @decl is the C declaration, "int open_door(struct door *d, int how)", of
+ * integer and pointer arguments (12 at most); it becomes BTF that libbpf finds as the kernel's. A
+ * name alone makes a function without BTF. @flags: enum bpfu_func_flags. Returns 0; -EINVAL if
+ * @decl is not understood; -EOPNOTSUPP for floating point, structures by value and variable
+ * arguments; -E2BIG for more arguments; -EEXIST if the name is taken; -ENOMEM or -ENOSPC.
+ */
+enum bpfu_func_flags {
+	BPFU_FUNC_MODIFY_RETURN = 1u << 0, /* fmod_ret programs may run in place of its body */
+};
+BPFU_API int bpfu_func_register(void *addr, const char *decl, unsigned int flags);
+
+#if defined(__x86_64__)
+#define BPFU_PROBE_NOPS 5
+#else
+#define BPFU_PROBE_NOPS 2
+#endif
+#ifdef __clang__
+#define BPFU_PROBE_ENTRY                                                                           \
+	__attribute__((noinline, patchable_function_entry(BPFU_PROBE_NOPS, 0)))
+#else
+#define BPFU_PROBE_ENTRY                                                                           \
+	__attribute__((noipa, patchable_function_entry(BPFU_PROBE_NOPS, 0)))
+#endif
+
 enum bpfu_log_level { BPFU_LOG_ERROR, BPFU_LOG_WARN, BPFU_LOG_INFO, BPFU_LOG_DEBUG };
 
 /*

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/random.h>
 
+#include "btf/traceable.h"
 #include "helper/bodies.h"
 #include "map/map.h"
 #include "obj/prog.h"
@@ -80,13 +81,13 @@ uint64_t bpfu_helper_get_smp_processor_id(uint64_t r1, uint64_t r2, uint64_t r3,
  * A slot has no node. This is the function that trigger benches call and attach probes to, so it
  * must stay a function that is called.
  */
-__attribute__((noinline)) uint64_t bpfu_helper_get_numa_node_id(uint64_t r1, uint64_t r2,
-								 uint64_t r3, uint64_t r4,
-								 uint64_t r5)
+BPFU_PATCHABLE uint64_t bpfu_helper_get_numa_node_id(uint64_t r1, uint64_t r2, uint64_t r3,
+						     uint64_t r4, uint64_t r5)
 {
 	__asm__ volatile("");
 	return 0;
 }
+BPFU_TRACEABLE(bpfu_helper_get_numa_node_id, "u64 bpf_get_numa_node_id(void)", 0);
 
 /* splitmix64 over a per-thread counter: any state is good, and a fork only repeats numbers. */
 uint64_t bpfu_helper_get_prandom_u32(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4,

@@ -45,6 +45,7 @@ enum {
 	SKB = BPFU_HELPER_SKB,
 	XDP = BPFU_HELPER_XDP,
 	FASTCALL = BPFU_HELPER_ALLOWS_FASTCALL,
+	ON_FUNC = BPFU_HELPER_ON_FUNC,
 };
 
 /* Helpers that the build host's <linux/bpf.h> may lack. */

@@ -54,6 +54,7 @@ enum bpfu_helper_flags {
 	BPFU_HELPER_SKB = 1u << 8,             /* allowed in sched_cls and sched_act */
 	BPFU_HELPER_XDP = 1u << 9,
 	BPFU_HELPER_ALLOWS_FASTCALL = 1u << 10, /* r1-r5 may be kept (bpf_fastcall) */
+	BPFU_HELPER_ON_FUNC = 1u << 11,        /* programs on functions: arguments, return value */
 };
 
 typedef uint64_t (*bpfu_helper_fn)(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5);

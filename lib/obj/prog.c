@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "percpu/percpu_alloc.h"
+
 _Atomic uint32_t bpfu_stats_users;
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER; /* see bpfu_prog_lock_maps() */
 
@@ -27,6 +29,8 @@ static void prog_free(struct bpfu_rcu_head *head)
 	for (uint32_t i = 0; i < prog->used_btf_cnt; i++)
 		bpfu_obj_put(first_member(prog->used_btfs[i]));
 	bpfu_obj_put(first_member(prog->btf));
+	if (prog->active)
+		bpfu_percpu_free(prog->active, sizeof(*prog->active));
 	free(prog->used_maps);
 	free(prog->used_btfs);
 	free(prog->insns);

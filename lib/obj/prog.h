@@ -18,6 +18,7 @@
 #include "util/options.h"
 
 struct bpfu_btf;
+struct bpfu_func;
 struct bpfu_jit_image;
 struct bpfu_map;
 struct bpfu_prog;
@@ -89,7 +90,10 @@ struct bpfu_prog {
 	_Atomic uint64_t run_cnt;        /* counted while stats are enabled */
 	_Atomic uint64_t run_time_ns;
 	_Atomic uint64_t recursion_misses;
-	uint32_t attach_btf_id;
+	uint32_t attach_btf_id;          /* FUNC in libbpfu's own BTF */
+	uint32_t attach_btf_obj_id;
+	struct bpfu_func *target;        /* function that a TRACING program is for */
+	uint32_t *active;                /* per CPU: runs in progress (probe/run.h); NULL before */
 };
 
 static inline struct bpfu_prog *bpfu_prog_of(struct bpfu_obj *obj)

@@ -21,7 +21,7 @@ enum bpfu_tracepoint_id {
 extern _Atomic uint32_t bpfu_tracepoint_users[BPFU_TP_CNT];
 
 /* Cookie of the attachment that the calling thread's program runs for, 0: none. */
-extern __thread uint64_t bpfu_attach_cookie;
+extern __thread uint64_t bpfu_attach_cookie __attribute__((tls_model("initial-exec")));
 
 void bpfu_tracepoint_run(enum bpfu_tracepoint_id id, const uint64_t *args);
 

@@ -13,6 +13,7 @@
 #include "util/uapi.h"
 
 struct bpfu_helper;
+struct bpfu_log;
 struct bpfu_prog;
 
 enum bpfu_ctx_kind { /* what a context load yields */
@@ -24,6 +25,7 @@ enum bpfu_ctx_kind { /* what a context load yields */
 
 struct bpfu_ctx_access {
 	bool is_ldsx;                /* in: the load extends the sign */
+	struct bpfu_log *log;        /* in: for why an access is refused; may be NULL */
 	enum bpfu_ctx_kind kind;
 	uint32_t ctx_field_size;     /* size of the field when a narrower load is allowed, else 0 */
 };

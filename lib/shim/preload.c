@@ -51,6 +51,8 @@ REAL(int, statfs, (const char *path, struct statfs *st), (path, st), -1)
 REAL(int, mkdir, (const char *path, mode_t mode), (path, mode), -1)
 REAL(int, rmdir, (const char *path), (path), -1)
 REAL(int, unlink, (const char *path), (path), -1)
+REAL(int, faccessat, (int dir_fd, const char *path, int how, int flags), (dir_fd, path, how, flags), -1)
+REAL(struct _IO_FILE *, fopen, (const char *path, const char *how), (path, how), NULL)
 /* clang-format on */
 
 long bpfu_real_syscall(long nr, const long *a)
@@ -67,4 +69,21 @@ long bpfu_real_syscall(long nr, const long *a)
 		atomic_store_explicit(&found, (void *)fn, memory_order_release);
 	}
 	return fn(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+int bpfu_real_open(const char *path, int flags, int mode)
+{
+	static _Atomic(void *) found;
+	int (*fn)(const char *path, int flags, ...) = atomic_load_explicit(&found,
+									   memory_order_acquire);
+
+	if (!fn) {
+		fn = dlsym(RTLD_NEXT, "open");
+		if (!fn) {
+			errno = ENOSYS;
+			return -1;
+		}
+		atomic_store_explicit(&found, (void *)fn, memory_order_release);
+	}
+	return fn(path, flags, mode);
 }

@@ -24,6 +24,7 @@
 #include "bpfu/bpfu.h"
 
 struct statfs;
+struct _IO_FILE; /* FILE: <stdio.h> would give our entries other names */
 
 /* ---- route.c ---- */
 
@@ -63,6 +64,12 @@ int bpfu_hook_mkdir(const char *path, mode_t mode);
 int bpfu_hook_rmdir(const char *path);
 int bpfu_hook_unlink(const char *path);
 
+/* ---- files.c: files of the kernel that tell of what libbpfu has ---- */
+
+int bpfu_hook_faccessat(int dir_fd, const char *path, int how, int flags);
+int bpfu_hook_open(const char *path, int flags, int mode);
+struct _IO_FILE *bpfu_hook_fopen(const char *path, const char *how);
+
 /* ---- the libc's functions: wrap.c or preload.c ---- */
 
 long bpfu_real_syscall(long nr, const long *args);
@@ -80,5 +87,8 @@ int bpfu_real_statfs(const char *path, struct statfs *st);
 int bpfu_real_mkdir(const char *path, mode_t mode);
 int bpfu_real_rmdir(const char *path);
 int bpfu_real_unlink(const char *path);
+int bpfu_real_faccessat(int dir_fd, const char *path, int how, int flags);
+int bpfu_real_open(const char *path, int flags, int mode);
+struct _IO_FILE *bpfu_real_fopen(const char *path, const char *how);
 
 #endif

@@ -27,6 +27,9 @@ int __real_statfs(const char *path, struct statfs *st);
 int __real_mkdir(const char *path, mode_t mode);
 int __real_rmdir(const char *path);
 int __real_unlink(const char *path);
+int __real_faccessat(int dir_fd, const char *path, int how, int flags);
+int __real_open(const char *path, int flags, ...);
+struct _IO_FILE *__real_fopen(const char *path, const char *how);
 
 long bpfu_real_syscall(long nr, const long *a)
 {
@@ -101,4 +104,19 @@ int bpfu_real_rmdir(const char *path)
 int bpfu_real_unlink(const char *path)
 {
 	return __real_unlink(path);
+}
+
+int bpfu_real_faccessat(int dir_fd, const char *path, int how, int flags)
+{
+	return __real_faccessat(dir_fd, path, how, flags);
+}
+
+int bpfu_real_open(const char *path, int flags, int mode)
+{
+	return __real_open(path, flags, mode);
+}
+
+struct _IO_FILE *bpfu_real_fopen(const char *path, const char *how)
+{
+	return __real_fopen(path, how);
 }

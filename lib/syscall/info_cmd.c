@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "btf/btf.h"
+#include "btf/func.h"
 #include "map/map.h"
 #include "obj/link.h"
 #include "obj/prog.h"
@@ -110,22 +112,41 @@ static int info_map(struct bpfu_map *map, struct bpfu_info_io *io)
 
 /* ---- BTF ---- */
 
+/* libbpfu's own object grows, so its bytes are made when they are wanted. */
+static int btf_data_out(const struct bpfu_btf *btf, uint64_t ubuf, uint32_t room, uint32_t *size)
+{
+	void *blob = NULL;
+	int err;
+
+	if (btf->is_kernel) {
+		err = bpfu_func_btf(&blob, size);
+		if (err)
+			return err;
+	} else {
+		*size = btf->data_size;
+	}
+	err = bpfu_copy_to_user(ubuf, blob ? blob : btf->data, BPFU_MIN(*size, room));
+	free(blob);
+	return err;
+}
+
 static int info_btf(const struct bpfu_btf *btf, struct bpfu_info_io *io)
 {
 	struct bpf_btf_info info;
+	uint32_t size;
 	int err, name_err;
 
 	err = bpfu_info_in(io, &info, sizeof(info));
 	if (err)
 		return err;
-	err = bpfu_copy_to_user(info.btf, btf->data, BPFU_MIN(btf->data_size, info.btf_size));
+	err = btf_data_out(btf, info.btf, info.btf_size, &size);
 	if (err)
 		return err;
 	name_err = text_out(info.name, info.name_len, btf->name);
 	if (name_err == -EINVAL || name_err == -EFAULT)
 		return name_err;
 	info.id = btf->obj.id;
-	info.btf_size = btf->data_size;
+	info.btf_size = size;
 	info.name_len = strlen(btf->name);
 	info.kernel_btf = btf->is_kernel;
 	err = bpfu_info_out(io, &info);

@@ -282,6 +282,7 @@ static void fill_scalars(const struct bpfu_prog *prog, struct bpf_prog_info *inf
 	info->verified_insns = prog->verified_insns;
 	info->btf_id = prog->btf ? prog->btf->obj.id : 0;
 	info->attach_btf_id = prog->attach_btf_id;
+	info->attach_btf_obj_id = prog->attach_btf_obj_id;
 }
 
 int bpfu_info_prog(struct bpfu_prog *prog, struct bpfu_info_io *io)

@@ -8,6 +8,7 @@
 #include "obj/link.h"
 #include "obj/prog.h"
 #include "obj/tracepoint.h"
+#include "probe/tramp.h"
 #include "syscall/syscall.h"
 #include "util/uaccess.h"
 
@@ -49,6 +50,30 @@ static int link_publish(struct bpfu_link *link)
 	return err;
 }
 
+static int put_prog(struct bpfu_prog *prog, int err)
+{
+	bpfu_prog_put(prog);
+	return err;
+}
+
+/* Takes over the caller's reference. */
+static int tracing_attach(struct bpfu_prog *prog, uint64_t cookie)
+{
+	struct bpfu_link *link;
+	int err = bpfu_tramp_attach(prog, cookie, &link);
+
+	return err ? put_prog(prog, err) : link_publish(link);
+}
+
+static int tracing_link(struct bpfu_prog *prog, const union bpf_attr *attr)
+{
+	if (attr->link_create.attach_type != prog->expected_attach_type ||
+	    attr->link_create.flags || attr->link_create.target_fd ||
+	    attr->link_create.target_btf_id)
+		return put_prog(prog, -EINVAL);
+	return tracing_attach(prog, attr->link_create.tracing.cookie);
+}
+
 static int tp_name_in(uint64_t uname, char *name)
 {
 	int n;
@@ -73,6 +98,9 @@ int bpfu_cmd_raw_tracepoint_open(union bpfu_attr *attr, uint64_t uattr, uint32_t
 	err = prog_get(attr->a.raw_tracepoint.prog_fd, &prog);
 	if (err)
 		return err;
+	if (prog->type == BPF_PROG_TYPE_TRACING) /* the function is known from the load */
+		return attr->a.raw_tracepoint.name ? put_prog(prog, -EINVAL) :
+						     tracing_attach(prog, 0);
 	/* Only raw tracepoint programs have a context for it. */
 	if (prog->type != BPF_PROG_TYPE_RAW_TRACEPOINT) {
 		bpfu_prog_put(prog);
@@ -118,6 +146,8 @@ int bpfu_cmd_link_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 	err = prog_get(attr->a.link_create.prog_fd, &prog);
 	if (err)
 		return err;
+	if (prog->type == BPF_PROG_TYPE_TRACING)
+		return tracing_link(prog, &attr->a);
 	err = no_target_error(prog->type, attr->a.link_create.attach_type);
 	bpfu_prog_put(prog);
 	return err;

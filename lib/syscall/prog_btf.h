@@ -16,4 +16,11 @@ struct bpfu_prog;
 int bpfu_prog_copy_btf(struct bpfu_prog *prog, union bpfu_attr *attr, uint64_t uattr, uint32_t size,
 		       struct bpfu_log *log);
 
+/*
+ * Find the function that @prog, of type TRACING, is for: FUNC @id in libbpfu's own BTF. Sets target,
+ * attach_btf_id and attach_btf_obj_id. 0, -EINVAL, or -ENOENT (it was unregistered), with the
+ * reason in the log.
+ */
+int bpfu_prog_find_target(struct bpfu_prog *prog, uint32_t id, struct bpfu_log *log);
+
 #endif

@@ -41,16 +41,21 @@ _Static_assert(offsetof(struct bpfu_btf, obj) == 0, "prog_free() relies on it");
 
 /* ---- checks on the attribute ---- */
 
-/* An attach target that is a program or a BTF object: no type here has one. */
+/*
+ * An attach target is a function of libbpfu's own BTF, the default object or named by a descriptor;
+ * programs as targets are not supported.
+ */
 static int check_attach_target(const union bpf_attr *attr)
 {
+	bool takes_one = attr->prog_type == BPF_PROG_TYPE_TRACING;
 	struct bpfu_obj *obj;
-	int err;
+	int err = -EINVAL;
 
 	if (!attr->attach_prog_fd)
-		return attr->attach_btf_id ? -EINVAL : 0;
+		return attr->attach_btf_id && !takes_one ? -EINVAL : 0;
 	obj = bpfu_fd_get(attr->attach_prog_fd);
-	err = obj && obj->kind == BPFU_OBJ_BTF ? -BPFU_ENOTSUPP : -EINVAL;
+	if (obj && obj->kind == BPFU_OBJ_BTF)
+		err = !bpfu_btf_of(obj)->is_kernel ? -BPFU_ENOTSUPP : takes_one ? 0 : -EINVAL;
 	bpfu_obj_put(obj);
 	return err;
 }
@@ -222,6 +227,8 @@ static int verify_logged(struct bpfu_prog *prog, union bpfu_attr *attr, uint64_t
 		bpfu_log_printf(log, "CO-RE relocation in bpf(2) is not supported\n");
 		err = -EINVAL;
 	}
+	if (!err && prog->type == BPF_PROG_TYPE_TRACING)
+		err = bpfu_prog_find_target(prog, attr->a.attach_btf_id, log);
 	if (!err)
 		err = bpfu_verify(prog, attr->a.fd_array, log, &aux);
 	if (!err)

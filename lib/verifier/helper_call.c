@@ -13,6 +13,8 @@
 #include "prog_type/prog_type.h"
 #include "verifier/env.h"
 
+#define ENOTSUPP_ 524 /* the kernel's ENOTSUPP has no name in user space */
+
 #define MAX_ERRNO 4095
 #define HELPER_ID_END 212 /* __BPF_FUNC_MAX_ID of Linux 6.18 */
 
@@ -502,6 +504,13 @@ static int check_allowed(struct bpfu_env *env, int32_t id, const struct bpfu_hel
 	if (h->flags & BPFU_HELPER_MIGHT_SLEEP && !env->sleepable) {
 		bpfu_vrf_log(env, "helper call might sleep in a non-sleepable prog\n");
 		return -EINVAL;
+	}
+	/* What it reads is in front of the contexts of programs on functions only. */
+	if (id == BPF_FUNC_get_func_ip && prog->type != BPF_PROG_TYPE_TRACING &&
+	    prog->type != BPF_PROG_TYPE_KPROBE) {
+		bpfu_vrf_log(env, "func %s#%d not supported for program type %d\n",
+			     bpfu_helper_name(id), id, prog->type);
+		return -ENOTSUPP_;
 	}
 	*helper = h;
 	return 0;

@@ -220,7 +220,7 @@ static int access_map_value(struct bpfu_env *env, const struct bpfu_access *a,
 static int access_ctx(struct bpfu_env *env, const struct bpfu_access *a, struct bpfu_reg *loaded)
 {
 	struct bpfu_insn_aux *aux = &env->aux[env->insn_idx];
-	struct bpfu_ctx_access info = { .is_ldsx = a->sign };
+	struct bpfu_ctx_access info = { .is_ldsx = a->sign, .log = env->log };
 	int err = bpfu_vrf_check_fixed_off(env, a->regno, false);
 
 	if (err)

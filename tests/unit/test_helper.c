@@ -43,7 +43,8 @@ static void test_rows(void **state)
 		rows++;
 		assert_string_equal(h->name, bpfu_helper_name(id));
 		assert_true(h->flags & (BPFU_HELPER_BASE | BPFU_HELPER_TRACING | BPFU_HELPER_SKB |
-					BPFU_HELPER_FILTER | BPFU_HELPER_XDP | BPFU_HELPER_SYSCALL));
+					BPFU_HELPER_FILTER | BPFU_HELPER_XDP | BPFU_HELPER_SYSCALL |
+					BPFU_HELPER_ON_FUNC));
 		/* Only bpf_tail_call() is not callable. */
 		assert_int_equal(h->fn == NULL, id == BPF_FUNC_tail_call);
 		for (int i = 0; i < 5; i++) {

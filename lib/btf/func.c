@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of traceable functions. Look-ups take a lock: they happen when something is attached. */
+#include "btf/func.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "btf/vmlinux.h"
+#include "util/bits.h"
+#include "util/log.h"
+
+#define BUCKETS 4096u
+
+/* The linker's: the section of BPFU_TRACEABLE(). Weak: there may be none. */
+typedef const struct bpfu_traceable *traceable_row;
+extern const traceable_row __start_bpfu_traceable[] __attribute__((weak, visibility("hidden")));
+extern const traceable_row __stop_bpfu_traceable[] __attribute__((weak, visibility("hidden")));
+
+/* Guards all below, and adding to the BTF. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bpfu_func **rows;
+static uint32_t row_cnt, row_cap;
+static struct bpfu_func *by_name[BUCKETS], *by_id[BUCKETS];
+static bool builtin_done;
+
+static uint32_t name_bucket(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 16777619u;
+	return h % BUCKETS;
+}
+
+static struct bpfu_func *find_name(const char *name)
+{
+	struct bpfu_func *f = by_name[name_bucket(name)];
+
+	while (f && (f->gone || strcmp(f->decl.name, name)))
+		f = f->next_name;
+	return f;
+}
+
+static int describe(struct bpfu_func *f, const char *text)
+{
+	int err;
+
+	if (!strchr(text, '(')) { /* a name alone */
+		if (!text[0] || strlen(text) >= sizeof(f->decl.name) || strpbrk(text, " \t*,;)"))
+			return -EINVAL;
+		memcpy(f->decl.name, text, strlen(text) + 1);
+		return 0;
+	}
+	err = bpfu_decl_parse(text, &f->decl);
+	if (err)
+		return err;
+	err = bpfu_vmlinux_add_func(f->decl.name, f->decl.proto_id);
+	if (err < 0)
+		return err;
+	f->btf_id = err;
+	return 0;
+}
+
+static int add_row(struct bpfu_func *f)
+{
+	uint32_t bucket = name_bucket(f->decl.name);
+
+	if (row_cnt == row_cap) {
+		uint32_t cap = row_cap ? 2 * row_cap : 64;
+		struct bpfu_func **p = realloc(rows, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		rows = p;
+		row_cap = cap;
+	}
+	rows[row_cnt++] = f;
+	f->next_name = by_name[bucket];
+	by_name[bucket] = f;
+	if (f->btf_id) {
+		f->next_id = by_id[f->btf_id % BUCKETS];
+		by_id[f->btf_id % BUCKETS] = f;
+	}
+	return 0;
+}
+
+static int add(void *addr, const char *text, uint32_t flags)
+{
+	struct bpfu_func *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->addr = addr;
+	f->flags = flags;
+	err = describe(f, text);
+	if (!err && find_name(f->decl.name))
+		err = -EEXIST;
+	if (!err)
+		err = add_row(f);
+	if (err)
+		free(f);
+	return err;
+}
+
+/* With the lock held; everything below begins with it. */
+static void add_builtin(void)
+{
+	const traceable_row *row = __start_bpfu_traceable;
+
+	if (builtin_done)
+		return;
+	builtin_done = true;
+	for (; row && row < __stop_bpfu_traceable; row++) {
+		int err = add((*row)->addr, (*row)->decl, (*row)->flags);
+
+		if (err)
+			bpfu_warn("function '%s': not traceable: %s", (*row)->decl, strerror(-err));
+	}
+}
+
+static void enter(void)
+{
+	pthread_mutex_lock(&lock);
+	add_builtin();
+}
+
+static void leave(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+int bpfu_func_register(void *addr, const char *decl, unsigned int flags)
+{
+	int err;
+
+	if (!addr || !decl || (flags & ~BPFU_FUNC_MODIFY_RETURN))
+		return -EINVAL;
+	enter();
+	err = add(addr, decl, flags);
+	leave();
+	return err;
+}
+
+struct bpfu_func *bpfu_func_by_name(const char *name)
+{
+	struct bpfu_func *f;
+
+	enter();
+	f = find_name(name);
+	leave();
+	return f;
+}
+
+struct bpfu_func *bpfu_func_by_id(uint32_t btf_id)
+{
+	struct bpfu_func *f;
+
+	enter();
+	f = by_id[btf_id % BUCKETS];
+	while (f && (f->btf_id != btf_id || f->gone))
+		f = f->next_id;
+	leave();
+	return f;
+}
+
+struct bpfu_func *bpfu_func_by_addr(const void *addr)
+{
+	struct bpfu_func *found = NULL;
+
+	enter();
+	for (uint32_t i = 0; i < row_cnt && !found; i++)
+		if (rows[i]->addr == addr && !rows[i]->gone)
+			found = rows[i];
+	leave();
+	return found;
+}
+
+struct bpfu_func *bpfu_func_at(uint32_t idx)
+{
+	struct bpfu_func *f;
+
+	enter();
+	f = idx < row_cnt ? rows[idx] : NULL;
+	leave();
+	return f;
+}
+
+int bpfu_func_btf(void **data, uint32_t *size)
+{
+	int err;
+
+	enter();
+	err = bpfu_vmlinux_blob(data, size);
+	leave();
+	return err;
+}
+
+/* Edits that turn @a into @b, at most @max (then @max + 1). */
+static uint32_t distance(const char *a, const char *b, uint32_t max)
+{
+	uint32_t row[BPFU_FUNC_NAME_MAX + 1];
+	size_t la = strlen(a), lb = strlen(b);
+
+	if (la > BPFU_FUNC_NAME_MAX || lb > BPFU_FUNC_NAME_MAX)
+		return max + 1;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		uint32_t diag = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			uint32_t up = row[j];
+			uint32_t best = BPFU_MIN(up, row[j - 1]) + 1;
+
+			row[j] = BPFU_MIN(best, diag + (a[i - 1] != b[j - 1]));
+			diag = up;
+		}
+	}
+	return row[lb];
+}
+
+const char *bpfu_func_near(const char *name)
+{
+	uint32_t best = strlen(name) / 3 + 1;
+	const char *found = NULL;
+
+	enter();
+	for (uint32_t i = 0; i < row_cnt; i++) {
+		uint32_t d = rows[i]->gone ? best : distance(name, rows[i]->decl.name, best);
+
+		if (d < best) {
+			best = d;
+			found = rows[i]->decl.name;
+		}
+	}
+	leave();
+	return found;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Thunks for arm64 (thunk.h).
+ *
+ *      higher   | argument 9 …       |   of the caller
+ *               | [n] return value   |
+ *               | [n-1] … [0]        | <- x29 + 32 = ctx
+ *               | [-1] n             |
+ *               | [-2] function      |
+ *               | x30                |
+ *               | x29                | <- x29, sp
+ *               | arguments 9 …      |   copies, during the call
+ */
+#include "jit/arm64/encode.h"
+#include "probe/thunk.h"
+
+#define REG_ARGS 8
+
+void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+{
+	cb->err = -95; /* EOPNOTSUPP */
+}
