@@ -175,8 +175,10 @@ int bpfu_selftest(void)
 	if (bpf_obj_get) {
 		bpf_obj_get(selftest_path);
 	} else {
-		union bpf_attr attr = { .pathname = bpfu_u64(selftest_path) };
+		union bpf_attr attr;
 
+		memset(&attr, 0, sizeof(attr));
+		attr.pathname = bpfu_u64(selftest_path);
 		syscall(__NR_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
 	}
 	errno = saved_errno;

@@ -136,22 +136,25 @@ int sys_attr(int cmd, union bpf_attr *attr)
 int map_new(uint32_t type, uint32_t key_size, uint32_t value_size, uint32_t entries,
 	    uint32_t flags)
 {
-	union bpf_attr attr = { .map_type = type, .key_size = key_size, .value_size = value_size,
-				.max_entries = entries, .map_flags = flags };
+	union bpf_attr attr = ATTR(.map_type = type, .key_size = key_size,
+				   .value_size = value_size, .max_entries = entries,
+				   .map_flags = flags);
 
 	return sys_attr(BPF_MAP_CREATE, &attr);
 }
 
 int map_update(int fd, const void *key, const void *value, uint64_t flags)
 {
-	union bpf_attr attr = { .map_fd = fd, .key = ptr(key), .value = ptr(value), .flags = flags };
+	union bpf_attr attr = ATTR(.map_fd = fd, .key = ptr(key), .value = ptr(value),
+				   .flags = flags);
 
 	return sys_attr(BPF_MAP_UPDATE_ELEM, &attr);
 }
 
 int map_lookup_flags(int fd, const void *key, void *value, uint64_t flags)
 {
-	union bpf_attr attr = { .map_fd = fd, .key = ptr(key), .value = ptr(value), .flags = flags };
+	union bpf_attr attr = ATTR(.map_fd = fd, .key = ptr(key), .value = ptr(value),
+				   .flags = flags);
 
 	return sys_attr(BPF_MAP_LOOKUP_ELEM, &attr);
 }
@@ -163,49 +166,51 @@ int map_lookup(int fd, const void *key, void *value)
 
 int map_delete(int fd, const void *key)
 {
-	union bpf_attr attr = { .map_fd = fd, .key = ptr(key) };
+	union bpf_attr attr = ATTR(.map_fd = fd, .key = ptr(key));
 
 	return sys_attr(BPF_MAP_DELETE_ELEM, &attr);
 }
 
 int map_next_key(int fd, const void *key, void *next)
 {
-	union bpf_attr attr = { .map_fd = fd, .key = ptr(key), .next_key = ptr(next) };
+	union bpf_attr attr = ATTR(.map_fd = fd, .key = ptr(key), .next_key = ptr(next));
 
 	return sys_attr(BPF_MAP_GET_NEXT_KEY, &attr);
 }
 
 int map_lookup_delete(int fd, const void *key, void *value, uint64_t flags)
 {
-	union bpf_attr attr = { .map_fd = fd, .key = ptr(key), .value = ptr(value), .flags = flags };
+	union bpf_attr attr = ATTR(.map_fd = fd, .key = ptr(key), .value = ptr(value),
+				   .flags = flags);
 
 	return sys_attr(BPF_MAP_LOOKUP_AND_DELETE_ELEM, &attr);
 }
 
 int map_freeze(int fd)
 {
-	union bpf_attr attr = { .map_fd = fd };
+	union bpf_attr attr = ATTR(.map_fd = fd);
 
 	return sys_attr(BPF_MAP_FREEZE, &attr);
 }
 
 int obj_pin(int fd, const char *path)
 {
-	union bpf_attr attr = { .bpf_fd = fd, .pathname = ptr(path) };
+	union bpf_attr attr = ATTR(.bpf_fd = fd, .pathname = ptr(path));
 
 	return sys_attr(BPF_OBJ_PIN, &attr);
 }
 
 int obj_get(const char *path, uint32_t flags)
 {
-	union bpf_attr attr = { .pathname = ptr(path), .file_flags = flags };
+	union bpf_attr attr = ATTR(.pathname = ptr(path), .file_flags = flags);
 
 	return sys_attr(BPF_OBJ_GET, &attr);
 }
 
 int obj_info(int fd, void *info, uint32_t *len)
 {
-	union bpf_attr attr = { .info = { .bpf_fd = fd, .info_len = *len, .info = ptr(info) } };
+	union bpf_attr attr = ATTR(.info.bpf_fd = fd, .info.info_len = *len,
+				   .info.info = ptr(info));
 	int err = sys_attr(BPF_OBJ_GET_INFO_BY_FD, &attr);
 
 	*len = attr.info.info_len;
@@ -214,14 +219,14 @@ int obj_info(int fd, void *info, uint32_t *len)
 
 int fd_by_id(int cmd, uint32_t id)
 {
-	union bpf_attr attr = { .prog_id = id };
+	union bpf_attr attr = ATTR(.prog_id = id);
 
 	return sys_attr(cmd, &attr);
 }
 
 int next_id(int cmd, uint32_t start, uint32_t *next)
 {
-	union bpf_attr attr = { .start_id = start };
+	union bpf_attr attr = ATTR(.start_id = start);
 	int err = sys_attr(cmd, &attr);
 
 	*next = attr.next_id;
@@ -230,15 +235,15 @@ int next_id(int cmd, uint32_t start, uint32_t *next)
 
 int prog_load(uint32_t type, const struct bpf_insn *insns, uint32_t cnt)
 {
-	union bpf_attr attr = { .prog_type = type, .insns = ptr(insns), .insn_cnt = cnt,
-				.license = ptr("GPL") };
+	union bpf_attr attr = ATTR(.prog_type = type, .insns = ptr(insns), .insn_cnt = cnt,
+				   .license = ptr("GPL"));
 
 	return sys_attr(BPF_PROG_LOAD, &attr);
 }
 
 int test_run(int fd, uint32_t *retval)
 {
-	union bpf_attr attr = { .test = { .prog_fd = fd } };
+	union bpf_attr attr = ATTR(.test.prog_fd = fd);
 	int err = sys_attr(BPF_PROG_TEST_RUN, &attr);
 
 	*retval = attr.test.retval;
@@ -278,8 +283,8 @@ int btf_small(void)
 			 .type_len = sizeof(types), .str_off = sizeof(types),
 			 .str_len = sizeof(strings) },
 	};
-	union bpf_attr attr = { .btf = ptr(&blob),
-				.btf_size = offsetof(typeof(blob), strings) + sizeof(strings) };
+	union bpf_attr attr = ATTR(.btf = ptr(&blob),
+				   .btf_size = offsetof(typeof(blob), strings) + sizeof(strings));
 
 	memcpy(blob.types, types, sizeof(types));
 	memcpy(blob.strings, strings, sizeof(strings));

@@ -19,6 +19,7 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 
+#include "attr.h"
 #include "bpfu/bpfu.h"
 
 #define API_ENOTSUPP 524 /* the kernel's */

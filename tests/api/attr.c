@@ -7,16 +7,26 @@
 
 #define KNOWN 168 /* sizeof(union bpf_attr) of 6.18 */
 
+/* An array of one entry, and zeros as far as @size. */
+static void array_attr(void *attr, size_t size)
+{
+	union bpf_attr array = ATTR(.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4,
+				    .value_size = 4, .max_entries = 1);
+
+	memset(attr, 0, size);
+	memcpy(attr, &array, sizeof(array));
+}
+
 /* Newer kernels know more fields, so only what is far outside is certain to be unknown. */
 static void sizes(void)
 {
 	struct {
 		union bpf_attr attr;
 		char tail[8192];
-	} big = { .attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
-			    .max_entries = 1 } };
+	} big;
 	int fd;
 
+	array_attr(&big, sizeof(big));
 	for (unsigned int size = 16; size < 1024; size += 60) {
 		fd = sys_bpf(BPF_MAP_CREATE, &big, size);
 		if (expect_ok(fd))
@@ -41,9 +51,9 @@ static void unknown_tail(void)
 	union {
 		union bpf_attr attr;
 		uint8_t bytes[4096];
-	} big = { .attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
-			    .max_entries = 1 } };
+	} big;
 
+	array_attr(&big, sizeof(big));
 	for (unsigned int at = 512; at < sizeof(big); at += 511) {
 		big.bytes[at] = 1;
 		expect_eq(sys_bpf(BPF_MAP_CREATE, &big, sizeof(big)), -E2BIG);
@@ -119,8 +129,8 @@ static void bad_pointer(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *mem = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
-				.max_entries = 1 };
+	union bpf_attr attr = ATTR(.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
+				   .max_entries = 1);
 	int fd;
 
 	mprotect(mem + page, page, PROT_NONE);

@@ -6,7 +6,8 @@
 
 static int bind_map(int prog, int map, uint32_t flags)
 {
-	union bpf_attr attr = { .prog_bind_map = { .prog_fd = prog, .map_fd = map, .flags = flags } };
+	union bpf_attr attr = ATTR(.prog_bind_map.prog_fd = prog, .prog_bind_map.map_fd = map,
+				   .prog_bind_map.flags = flags);
 
 	return sys_attr(BPF_PROG_BIND_MAP, &attr);
 }

@@ -54,14 +54,15 @@ static void sizes(void)
 static void map(void)
 {
 	int btf = btf_small(), fd;
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_HASH, .key_size = 4, .value_size = 8,
-				.max_entries = 17, .map_flags = BPF_F_NO_PREALLOC | BPF_F_RDONLY,
-				.map_name = "some.map_1", .btf_fd = btf,
-				.btf_key_type_id = BTF_ID_INT, .btf_value_type_id = BTF_ID_PAIR };
+	union bpf_attr attr = ATTR(.map_type = BPF_MAP_TYPE_HASH, .key_size = 4, .value_size = 8,
+				   .max_entries = 17,
+				   .map_flags = BPF_F_NO_PREALLOC | BPF_F_RDONLY, .btf_fd = btf,
+				   .btf_key_type_id = BTF_ID_INT, .btf_value_type_id = BTF_ID_PAIR);
 	struct bpf_btf_info btf_info = { 0 };
 	struct bpf_map_info info = { .ifindex = 0x33 };
 	uint32_t len = sizeof(info), btf_len = sizeof(btf_info);
 
+	memcpy(attr.map_name, "some.map_1", sizeof("some.map_1"));
 	fd = sys_attr(BPF_MAP_CREATE, &attr);
 	if (!expect_ok(fd))
 		return;
@@ -125,14 +126,14 @@ static int load_rich(int map, int btf)
 	const struct bpf_func_info funcs[] = { { 0, BTF_ID_FUNC }, { 6, BTF_ID_FUNC } };
 	const struct bpf_line_info lines[] = { { 0, 1, 1, 1 << 10 }, { 4, 1, 1, 2 << 10 },
 					       { 6, 1, 1, 3 << 10 } };
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = ptr(insns),
-		.insn_cnt = ARRAY_SIZE(insns), .license = ptr("GPL"), .prog_btf_fd = btf,
-		.func_info = ptr(funcs), .func_info_cnt = 2, .func_info_rec_size = 8,
-		.line_info = ptr(lines), .line_info_cnt = 3, .line_info_rec_size = 16,
-		.prog_name = "rich",
-	};
+	union bpf_attr attr = ATTR(.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = ptr(insns),
+				   .insn_cnt = ARRAY_SIZE(insns), .license = ptr("GPL"),
+				   .prog_btf_fd = btf, .func_info = ptr(funcs),
+				   .func_info_cnt = 2, .func_info_rec_size = 8,
+				   .line_info = ptr(lines), .line_info_cnt = 3,
+				   .line_info_rec_size = 16);
 
+	memcpy(attr.prog_name, "rich", sizeof("rich"));
 	return sys_attr(BPF_PROG_LOAD, &attr);
 }
 

@@ -13,10 +13,10 @@ struct batch {
 
 static int do_batch(int cmd, struct batch *b)
 {
-	union bpf_attr attr = { .batch = { .in_batch = ptr(b->in), .out_batch = ptr(b->out),
-					   .keys = ptr(b->keys), .values = ptr(b->values),
-					   .count = b->count, .map_fd = b->fd,
-					   .elem_flags = b->elem_flags, .flags = b->flags } };
+	union bpf_attr attr = ATTR(.batch.in_batch = ptr(b->in), .batch.out_batch = ptr(b->out),
+				   .batch.keys = ptr(b->keys), .batch.values = ptr(b->values),
+				   .batch.count = b->count, .batch.map_fd = b->fd,
+				   .batch.elem_flags = b->elem_flags, .batch.flags = b->flags);
 	int err = sys_attr(cmd, &attr);
 
 	b->count = attr.batch.count;

@@ -17,8 +17,8 @@ static int try_attr(union bpf_attr *attr)
 
 static int try_new(uint32_t type, uint32_t key, uint32_t value, uint32_t entries, uint32_t flags)
 {
-	union bpf_attr attr = { .map_type = type, .key_size = key, .value_size = value,
-				.max_entries = entries, .map_flags = flags };
+	union bpf_attr attr = ATTR(.map_type = type, .key_size = key, .value_size = value,
+				   .max_entries = entries, .map_flags = flags);
 
 	return try_attr(&attr);
 }
@@ -86,8 +86,8 @@ static void prog_arrays(void)
 
 static void general(void)
 {
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
-				.max_entries = 1 };
+	union bpf_attr attr = ATTR(.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
+				   .max_entries = 1);
 
 	expect_eq(try_new(BPF_MAP_TYPE_UNSPEC, 4, 4, 1, 0), -EINVAL);
 	expect_eq(try_new(1000, 4, 4, 1, 0), -EINVAL);
@@ -131,8 +131,8 @@ static void names(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		union bpf_attr attr = { .map_type = BPF_MAP_TYPE_HASH, .key_size = 4,
-					.value_size = 4, .max_entries = 1 };
+		union bpf_attr attr = ATTR(.map_type = BPF_MAP_TYPE_HASH, .key_size = 4,
+					   .value_size = 4, .max_entries = 1);
 
 		memcpy(attr.map_name, rows[i].name, BPF_OBJ_NAME_LEN);
 		if (!expect_eq(try_attr(&attr), rows[i].want))
@@ -143,9 +143,9 @@ static void names(void)
 static int try_btf(uint32_t type, uint32_t key, uint32_t value, int btf, uint32_t key_id,
 		   uint32_t value_id)
 {
-	union bpf_attr attr = { .map_type = type, .key_size = key, .value_size = value,
-				.max_entries = 1, .btf_fd = btf, .btf_key_type_id = key_id,
-				.btf_value_type_id = value_id };
+	union bpf_attr attr = ATTR(.map_type = type, .key_size = key, .value_size = value,
+				   .max_entries = 1, .btf_fd = btf, .btf_key_type_id = key_id,
+				   .btf_value_type_id = value_id);
 
 	return try_attr(&attr);
 }

@@ -113,10 +113,10 @@ static void mixed(void)
 {
 	for (int side = 0; side < 2; side++) {
 		int map, btf;
-		union bpf_attr attr = { .map_type = BPF_MAP_TYPE_HASH, .key_size = 4,
-					.value_size = 8, .max_entries = 1,
-					.btf_key_type_id = BTF_ID_INT,
-					.btf_value_type_id = BTF_ID_U64 };
+		union bpf_attr attr = ATTR(.map_type = BPF_MAP_TYPE_HASH, .key_size = 4,
+					   .value_size = 8, .max_entries = 1,
+					   .btf_key_type_id = BTF_ID_INT,
+					   .btf_value_type_id = BTF_ID_U64);
 
 		on(side);
 		map = map_new(BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);

@@ -7,7 +7,7 @@
 
 static int enable(uint32_t type)
 {
-	union bpf_attr attr = { .enable_stats = { .type = type } };
+	union bpf_attr attr = ATTR(.enable_stats.type = type);
 
 	return sys_attr(BPF_ENABLE_STATS, &attr);
 }
@@ -54,8 +54,8 @@ static void repeats(void)
 	static const struct bpf_insn insns[] = { MOV64_IMM(0, 0), EXIT() };
 	int prog = prog_load(BPF_PROG_TYPE_SOCKET_FILTER, insns, 2);
 	uint8_t packet[64] = { 0 };
-	union bpf_attr attr = { .test = { .prog_fd = prog, .data_in = ptr(packet),
-					  .data_size_in = sizeof(packet), .repeat = 10 } };
+	union bpf_attr attr = ATTR(.test.prog_fd = prog, .test.data_in = ptr(packet),
+				   .test.data_size_in = sizeof(packet), .test.repeat = 10);
 	int fd = enable(BPF_STATS_RUN_TIME);
 
 	if (!expect_ok(fd))

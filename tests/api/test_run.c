@@ -45,8 +45,8 @@ static void raw_tp(void)
 	};
 	uint64_t args[13] = { 40, 2 };
 	int fd = prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, sum, ARRAY_SIZE(sum));
-	union bpf_attr attr, base = { .test = { .prog_fd = fd, .ctx_in = ptr(args),
-						.ctx_size_in = 16 } };
+	union bpf_attr attr, base = ATTR(.test.prog_fd = fd, .test.ctx_in = ptr(args),
+					 .test.ctx_size_in = 16);
 
 	attr = base;
 	expect_eq(run(&attr), 0);
@@ -97,8 +97,8 @@ static void on_cpu(void)
 	uint32_t cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
-		union bpf_attr attr = { .test = { .prog_fd = fd, .cpu = cpu,
-						  .flags = BPF_F_TEST_RUN_ON_CPU } };
+		union bpf_attr attr = ATTR(.test.prog_fd = fd, .test.cpu = cpu,
+					   .test.flags = BPF_F_TEST_RUN_ON_CPU);
 
 		expect_eq(run(&attr), 0);
 		expect_eq(attr.test.retval, cpu);
@@ -110,8 +110,8 @@ static void packets(uint32_t type)
 {
 	uint8_t in[64] = { 1, 2, 3 }, out[128], want[64];
 	int fd = prog_load(type, ret42, 2);
-	union bpf_attr attr, base = { .test = { .prog_fd = fd, .data_in = ptr(in),
-						.data_size_in = sizeof(in), .repeat = 3 } };
+	union bpf_attr attr, base = ATTR(.test.prog_fd = fd, .test.data_in = ptr(in),
+					 .test.data_size_in = sizeof(in), .test.repeat = 3);
 
 	if (!expect_ok(fd))
 		return;
@@ -201,13 +201,13 @@ static void syscall_prog(void)
 	static const struct bpf_insn insns[] = {
 		LDX_DW(0, 1, 0), MOV64_REG(2, 0), ADD64_IMM(2, 1), STX_DW(1, 2, 8), EXIT(),
 	};
-	union bpf_attr load = { .prog_type = BPF_PROG_TYPE_SYSCALL, .insns = ptr(insns),
-				.insn_cnt = ARRAY_SIZE(insns), .license = ptr("GPL"),
-				.prog_flags = BPF_F_SLEEPABLE };
+	union bpf_attr load = ATTR(.prog_type = BPF_PROG_TYPE_SYSCALL, .insns = ptr(insns),
+				   .insn_cnt = ARRAY_SIZE(insns), .license = ptr("GPL"),
+				   .prog_flags = BPF_F_SLEEPABLE);
 	uint64_t ctx[2] = { 7, 0 };
 	int fd = sys_attr(BPF_PROG_LOAD, &load);
-	union bpf_attr attr, base = { .test = { .prog_fd = fd, .ctx_in = ptr(ctx),
-						.ctx_size_in = sizeof(ctx) } };
+	union bpf_attr attr, base = ATTR(.test.prog_fd = fd, .test.ctx_in = ptr(ctx),
+					 .test.ctx_size_in = sizeof(ctx));
 
 	if (!expect_ok(fd))
 		return;
@@ -234,7 +234,7 @@ static void syscall_prog(void)
 static void short_attribute(void)
 {
 	int fd = prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, ret42, 2);
-	union bpf_attr attr = { .test = { .prog_fd = fd } };
+	union bpf_attr attr = ATTR(.test.prog_fd = fd);
 
 	expect_eq(sys_bpf(BPF_PROG_TEST_RUN, &attr, 8), 0);
 	expect_eq(attr.test.retval, 42);

@@ -140,10 +140,12 @@ static void test_attach_types(void **state)
 		for (uint32_t attach = 0; attach < 64; attach++) {
 			const struct kern_prog prog = { types[row].type, attach, types[row].flags,
 							NULL, insns, 2 };
-			union bpf_attr attr = { .expected_attach_type = attach };
-			int ours = type->load_check ? type->load_check(&attr) : 0;
-			int theirs = kern_prog_load(&prog, NULL);
+			int theirs = kern_prog_load(&prog, NULL), ours;
+			union bpf_attr attr;
 
+			memset(&attr, 0, sizeof(attr));
+			attr.expected_attach_type = attach;
+			ours = type->load_check ? type->load_check(&attr) : 0;
 			if (theirs >= 0) {
 				close(theirs);
 				theirs = 0;
