@@ -173,6 +173,8 @@ static uint64_t call_helper(int32_t id, const uint64_t *regs)
 #define RSH32(a, b) ((a) >> ((b) & 31))
 /* clang-format on */
 
+int bpfu_interp_stack_fill = -1;
+
 /* Run the function of @prog that starts at instruction @start with r1 … r5 from @args. */
 static uint64_t run_insns(const struct bpfu_prog *prog, uint32_t start, const uint64_t *args,
 			     struct run *run)
@@ -183,6 +185,8 @@ static uint64_t run_insns(const struct bpfu_prog *prog, uint32_t start, const ui
 	const struct bpf_insn *next = prog->insns + start;
 	const struct bpfu_prog *target;
 
+	if (__builtin_expect(bpfu_interp_stack_fill >= 0, 0))
+		memset(stack, bpfu_interp_stack_fill, sizeof(stack));
 	memcpy(&regs[BPF_REG_1], args, 5 * sizeof(*args));
 	for (;;) {
 		const struct bpf_insn *insn = next++;

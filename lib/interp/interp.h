@@ -12,4 +12,11 @@ struct bpfu_prog;
 int bpfu_interp_prepare(struct bpfu_prog *prog);
 void bpfu_interp_release(struct bpfu_prog *prog);
 
+/*
+ * For tests: what every byte of a function's stack holds at its start; negative (as at first): what
+ * was there. A program whose outcome changes with it reads stack that it never wrote, which
+ * privileged programs may.
+ */
+extern int bpfu_interp_stack_fill;
+
 #endif

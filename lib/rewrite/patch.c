@@ -161,11 +161,11 @@ static void emit_kept(struct bpf_insn *out, const struct bpf_insn *insn, uint32_
 		out->imm = (int32_t)(start[insn_idx + 1 + (uint32_t)insn->imm] - pos - 1);
 }
 
-static void emit_replacement(struct bpf_insn *out, const struct bpf_insn *insns, uint32_t cnt,
-			     uint32_t pos, const uint32_t *start)
+static void emit_replacement(struct bpf_insn *out, const struct bpf_insn *pool,
+			     const struct bpfu_patch_row *row, uint32_t pos, const uint32_t *start)
 {
-	for (uint32_t i = 0; i < cnt; i++) {
-		out[i] = insns[i];
+	for (uint32_t i = 0; i < row->cnt; i++) {
+		out[i] = pool[row->first + i];
 		if (bpfu_insn_is_pseudo_call(&out[i]))
 			out[i].imm = (int32_t)(start[out[i].imm] - (pos + i) - 1);
 	}
@@ -179,8 +179,7 @@ static void emit_all(const struct bpfu_patch *patch, const uint32_t *start, stru
 		const struct bpfu_patch_row *row = &patch->rows[i];
 
 		if (row->replaced) {
-			emit_replacement(out + start[i], &patch->pool[row->first], row->cnt,
-					 start[i], start);
+			emit_replacement(out + start[i], patch->pool, row, start[i], start);
 		} else if (bpfu_insn_is_ld_imm64(&insns[i])) {
 			emit_kept(out + start[i], &insns[i], i, start, false);
 			out[start[i] + 1] = insns[i + 1];
