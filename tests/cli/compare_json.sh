@@ -31,7 +31,8 @@ PY
 [ "$(head -1 c.csv | cut -d, -f1-6)" = bench,a,b,a_ns,b_ns,ratio ] || die "header: $(head -1 c.csv)"
 [ "$(wc -l <c.csv)" = 3 ] || die "lines: $(cat c.csv)"
 python3 -c "import csv; r = list(csv.reader(open('c.csv'))); assert len({len(x) for x in r}) == 1" || die "ragged"
-# the same seed, the same order of every quad that both runs have
+# The same seed, the same order of every quad that both runs have: on a busy machine disturbed quads
+# are measured again under other numbers, and two runs may have none in common.
 compared "$BPFLAB" compare "$TARGET" "$TARGET" count-local arr-inc -w 0 --quads 12 --seed 7 --json again.json
 compared "$BPFLAB" compare "$TARGET" "$TARGET" count-local arr-inc -w 0 --quads 12 --seed 8 --json other.json
 python3 - <<'PY' || die "the order is not the seed's"
@@ -42,8 +43,9 @@ def orders(name):
 first, again, other = orders("c.json"), orders("again.json"), orders("other.json")
 for a, b, c in zip(first, again, other):
     both = a.keys() & b.keys()
-    assert both and all(a[k] == b[k] for k in both)
-    assert any(a[k] != c[k] for k in a.keys() & c.keys())
+    assert all(a[k] == b[k] for k in both)
+    both = a.keys() & c.keys()
+    assert not both or any(a[k] != c[k] for k in both)
 PY
 # standard output carries the JSON and nothing else
 expect 0 "$BPFLAB" compare "$TARGET" "$TARGET" count-local -w 0 --quads 6 --no-control --json -
