@@ -393,6 +393,32 @@ static void test_atomics(void **state)
 					}
 }
 
+/* A copy of the operand of a fetching loop, not yet made when the loop overwrites the operand. */
+static void test_atomic_operand_copied(void **state)
+{
+	static const int32_t ops[] = { BPF_OR, BPF_AND, BPF_XOR, BPF_ADD, BPF_XCHG & ~BPF_FETCH };
+
+	for (unsigned o = 0; o < BPFU_ARRAY_SIZE(ops); o++)
+		for (unsigned copy = R0; copy <= R8; copy++) {
+			struct bpf_insn insns[] = {
+				LDX(BPF_DW, R9, R1, 0),
+				ST(BPF_DW, R10, -8, 0x5a5a),
+				ALU32_R(BPF_MOV, copy, R9),
+				ATOMIC(BPF_DW, R10, -8, R9, ops[o] | BPF_FETCH),
+				MOV_R(R2, copy),
+				MOV_R(R0, R2),
+				ALU64_R(BPF_ADD, R0, R9),
+				EXIT(),
+			};
+			uint64_t ctx = 0x123456789abcdef0;
+			struct jprog p;
+
+			jprog_make(&p, J_HOST, insns, BPFU_ARRAY_SIZE(insns), 8);
+			assert_int_equal(jprog_run_jit(&p, &ctx), jprog_run_interp(&p, &ctx));
+			jprog_release(&p);
+		}
+}
+
 static void test_load_acquire(void **state)
 {
 	for (unsigned z = 0; z < 4; z++)
@@ -691,6 +717,7 @@ int main(void)
 		cmocka_unit_test(test_unary),         cmocka_unit_test(test_ld_imm64),
 		cmocka_unit_test(test_alu_pairs),     cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_stores),        cmocka_unit_test(test_atomics),
+		cmocka_unit_test(test_atomic_operand_copied),
 		cmocka_unit_test(test_load_acquire),  cmocka_unit_test(test_stack_frame),
 		cmocka_unit_test(test_jumps),         cmocka_unit_test(test_jumps_zext),
 		cmocka_unit_test(test_jumps_flags),

@@ -25,11 +25,12 @@ static void fetch_loop(struct x86_jit *j, const struct bpf_insn *insn, enum x86_
 	uint8_t src = bpfu_x86_settle(j, insn->src_reg);
 	struct x86_mem mem = bpfu_x86_addr(j, insn->dst_reg, insn->off);
 	bool r0_operand = src == X86_RAX || mem.base == X86_RAX || mem.index == X86_RAX;
-	bool keep = src != X86_RAX && x86_reg_busy(j, X86_RAX);
 	uint8_t operand = src == X86_RAX ? X86_SCRATCH_AX : src;
 	uint32_t again = bpfu_layout_new_label(j->l);
+	bool keep;
 
-	bpfu_x86_clobber(j, src);
+	bpfu_x86_clobber(j, src); /* which may bring r0 into rax */
+	keep = src != X86_RAX && x86_reg_busy(j, X86_RAX);
 	bpfu_x86_clobber(j, X86_RAX);
 	if (mem.base == X86_RAX)
 		mem.base = X86_SCRATCH_AX;
