@@ -12,6 +12,7 @@
 
 #include "jit/facts.h"
 #include "jit/layout.h"
+#include "jit/private_stack.h"
 
 struct bpfu_jit_image;
 struct bpfu_prog;
@@ -29,6 +30,7 @@ struct bpfu_jit_ctx {
 	uint32_t insn_cnt;
 	struct bpfu_jit_target target;
 	struct bpfu_facts facts;
+	struct bpfu_private_stack private_stack;
 	struct bpfu_layout layout;
 };
 
@@ -64,6 +66,12 @@ static inline uint32_t bpfu_jit_native_label(const struct bpfu_jit_ctx *ctx, uin
 static inline uint32_t bpfu_jit_direct_label(const struct bpfu_jit_ctx *ctx, uint32_t f)
 {
 	return ctx->insn_cnt + 2 + 2 * f;
+}
+
+/* True if C enters function @f and it needs a segment of private stack (private_stack.h). */
+static inline bool bpfu_jit_takes_segment(const struct bpfu_jit_ctx *ctx, uint32_t f)
+{
+	return ctx->facts.funcs[f].private_reach && (!f || ctx->facts.funcs[f].is_callback);
 }
 
 extern const struct bpfu_jit_backend bpfu_jit_x86_64;

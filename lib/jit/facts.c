@@ -107,6 +107,28 @@ int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx)
 	return -1;
 }
 
+/* Other uses than as the base of an address and in r = r10. */
+static bool fp_is_operand(const struct bpf_insn *insn)
+{
+	bool src = insn->src_reg == BPF_REG_10;
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_ALU64:
+		if (insn->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !insn->off)
+			return false;
+		return src && BPF_SRC(insn->code) == BPF_X;
+	case BPF_ALU:
+		return src && BPF_SRC(insn->code) == BPF_X;
+	case BPF_STX:
+		return src && (BPF_MODE(insn->code) != BPF_ATOMIC || insn->imm != BPF_LOAD_ACQ);
+	case BPF_JMP:
+	case BPF_JMP32:
+		return insn->dst_reg == BPF_REG_10 || (src && BPF_SRC(insn->code) == BPF_X);
+	default:
+		return false;
+	}
+}
+
 static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 		     const struct bpf_insn *insns, uint32_t idx)
 {
@@ -119,6 +141,7 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 		return -EINVAL;
 	bpfu_insn_use_def(insn, &use, &def);
 	func->used |= use | def;
+	func->fp_is_operand |= fp_is_operand(insn);
 	if (BPF_CLASS(insn->code) == BPF_ALU || BPF_CLASS(insn->code) == BPF_ALU64)
 		func->has_div |= BPF_OP(insn->code) == BPF_DIV || BPF_OP(insn->code) == BPF_MOD;
 	else

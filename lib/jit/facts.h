@@ -33,6 +33,12 @@ struct bpfu_func_facts {
 	bool has_loop;                /* a branch backwards */
 	bool has_div;
 	bool has_atomic;
+	bool fp_is_operand;           /* r10 is more than an address and the source of a move */
+
+	/* private_stack.c */
+	bool private_stack;           /* the frame lies in a segment of the program */
+	bool private_reach;           /* that of it or of a function it calls */
+	uint32_t private_top;         /* r10, relative to the segment */
 };
 
 struct bpfu_facts {

@@ -12,6 +12,7 @@
 #include "jit/backend.h"
 #include "jit/image.h"
 #include "obj/prog.h"
+#include "util/log.h"
 #include "util/uaccess.h"
 
 #ifndef ENOTSUPP
@@ -53,9 +54,35 @@ void bpfu_jit_target_init(struct bpfu_jit_target *target, const struct bpfu_jit_
 	target->far_calls = false;
 }
 
+/* Code to be run gets memory of its own; other code shows that of the program, if it has any. */
+static void plan_private_stack(struct bpfu_jit_ctx *ctx, bool to_run)
+{
+	struct bpfu_private_stack *stack = &ctx->private_stack;
+
+	bpfu_private_stack_plan(stack, &ctx->facts, ctx->prog);
+	if (!stack->size)
+		return;
+	if (!to_run) {
+		stack->mem = ctx->prog->jit && ctx->prog->jit->private_stack.mem ?
+				     ctx->prog->jit->private_stack.mem :
+				     BPFU_PRIVATE_NOWHERE;
+	} else if (bpfu_private_stack_alloc(stack)) {
+		bpfu_warn("prog '%s': no per-CPU memory for a private stack; using the thread's",
+			  ctx->prog->name);
+		bpfu_private_stack_drop(stack, &ctx->facts);
+	}
+}
+
+static void ctx_release(struct bpfu_jit_ctx *ctx)
+{
+	bpfu_layout_release(&ctx->layout);
+	bpfu_facts_release(&ctx->facts);
+}
+
 /* Facts, lowering and layout: after this, ctx->layout can be written. */
 static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
-		    const struct bpfu_jit_backend *backend, const struct bpfu_jit_target *target)
+		    const struct bpfu_jit_backend *backend, const struct bpfu_jit_target *target,
+		    bool to_run)
 {
 	int err;
 
@@ -66,6 +93,7 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 	err = bpfu_facts_init(&ctx->facts, prog);
 	if (err)
 		return err;
+	plan_private_stack(ctx, to_run);
 	bpfu_layout_init(&ctx->layout, prog->insn_cnt, prog->subprog_cnt,
 			 (size_t)prog->insn_cnt * backend->bytes_per_insn + 64,
 			 backend->disp_from_end);
@@ -75,15 +103,10 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 		err = bpfu_layout_run(&ctx->layout);
 	if (!err)
 		return 0;
-	bpfu_layout_release(&ctx->layout);
-	bpfu_facts_release(&ctx->facts);
+	if (to_run)
+		bpfu_private_stack_free(&ctx->private_stack, prog->name);
+	ctx_release(ctx);
 	return err;
-}
-
-static void ctx_release(struct bpfu_jit_ctx *ctx)
-{
-	bpfu_layout_release(&ctx->layout);
-	bpfu_facts_release(&ctx->facts);
 }
 
 static void put_func_offsets(const struct bpfu_jit_ctx *ctx, uint32_t *func_off, uint32_t *func_len)
@@ -115,7 +138,7 @@ int bpfu_jit_generate(const struct bpfu_prog *prog, const struct bpfu_jit_backen
 		bpfu_jit_target_init(&host, backend);
 		target = &host;
 	}
-	err = ctx_init(&ctx, prog, backend, target);
+	err = ctx_init(&ctx, prog, backend, target, false);
 	if (err)
 		return err;
 	code->size = ctx.layout.size;
@@ -205,7 +228,7 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 {
 	struct bpfu_jit_image *jit;
 	struct bpfu_jit_ctx ctx;
-	int err = ctx_init(&ctx, prog, backend, target);
+	int err = ctx_init(&ctx, prog, backend, target, true);
 
 	if (err)
 		return err;
@@ -214,15 +237,20 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 	if (!err) {
 		const uint8_t *func = jit->code + bpfu_layout_label_off(
 			&ctx.layout, bpfu_jit_native_label(&ctx, 0));
+		/* A program that is entered by a tail call needs its private stack, too. */
 		uint8_t *tail = jit->code + bpfu_layout_label_off(
-			&ctx.layout, bpfu_jit_direct_label(&ctx, 0));
+			&ctx.layout, bpfu_jit_takes_segment(&ctx, 0) ?
+					     bpfu_jit_native_label(&ctx, 0) :
+					     bpfu_jit_direct_label(&ctx, 0));
 
+		jit->private_stack = ctx.private_stack;
 		jit->insn_off = take_insn_offsets(&ctx);
 		prog->func = (bpfu_prog_fn)(uintptr_t)func;
 		prog->tail_entry = tail;
 		prog->jit = jit;
 		prog->jited = true;
 	} else {
+		bpfu_private_stack_free(&ctx.private_stack, prog->name);
 		free(jit);
 	}
 	ctx_release(&ctx);
@@ -264,6 +292,7 @@ void bpfu_jit_release(struct bpfu_prog *prog)
 	if (jit->extable_cnt)
 		bpfu_extable_unregister(jit->extable);
 	bpfu_image_free(jit->mem, bpfu_jit_backend_find(NULL)->writer.fill);
+	bpfu_private_stack_free(&jit->private_stack, prog->name);
 	free(jit->insn_off);
 	free(jit);
 	prog->jit = NULL;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jit/private_stack.h"
+
 struct bpfu_prog;
 
 struct bpfu_jit_image {
@@ -20,6 +22,7 @@ struct bpfu_jit_image {
 	uint32_t *insn_off;          /* insn_cnt + 1 rows: offset of each instruction's code */
 	struct bpfu_extable_entry *extable;
 	uint32_t extable_cnt;
+	struct bpfu_private_stack private_stack;
 	void *mem;                   /* private to image.c */
 };
 

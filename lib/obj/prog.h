@@ -33,6 +33,7 @@ struct bpfu_subprog {
 	bool tail_call_reachable;
 	bool is_cb;              /* used as a callback */
 	bool is_global;
+	bool private_stack;      /* the frame may lie in memory of the program (jit/private_stack.h) */
 	char name[128];          /* from BTF, "" without */
 };
 

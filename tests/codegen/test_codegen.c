@@ -9,7 +9,7 @@
  *
  *   -- case NAME
  *   -- target x86_64 [plain]       plain: without the optional instructions (BMI2, LSE …)
- *   -- stack BYTES                 of each function, default 0
+ *   -- stack BYTES [private]       of each function, default 0
  *   -- asm                         see tests/insn/asm.h
  *   ...
  *   -- expect
@@ -37,6 +37,7 @@ struct test_case {
 	char target[32];
 	bool plain;
 	unsigned stack;
+	bool private_stack;
 	char source[TEXT_MAX];
 	char expect[TEXT_MAX];
 };
@@ -53,7 +54,7 @@ const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 }
 
 /* Functions start where a call or a callback points. */
-static uint32_t find_subprogs(const struct bpf_insn *insns, uint32_t cnt, unsigned stack,
+static uint32_t find_subprogs(const struct test_case *c, const struct bpf_insn *insns, uint32_t cnt,
 			      struct bpfu_subprog *subs)
 {
 	bool start[1024] = { true };
@@ -68,7 +69,8 @@ static uint32_t find_subprogs(const struct bpf_insn *insns, uint32_t cnt, unsign
 	for (uint32_t i = 0; i < cnt; i++)
 		if (start[i]) {
 			subs[n].start = i;
-			subs[n++].stack_depth = stack;
+			subs[n].private_stack = c->private_stack;
+			subs[n++].stack_depth = c->stack;
 		}
 	return n;
 }
@@ -117,7 +119,7 @@ static void run_case(const struct test_case *c)
 	}
 	memset(subs, 0, sizeof(subs));
 	prog.insn_cnt = (uint32_t)cnt;
-	prog.subprog_cnt = find_subprogs(insns, (uint32_t)cnt, c->stack, subs);
+	prog.subprog_cnt = find_subprogs(c, insns, (uint32_t)cnt, subs);
 	target.cpu = c->plain ? 0 : backend->cpu_all;
 	rc = bpfu_jit_generate(&prog, backend, &target, BASE, &code);
 	if (rc) {
@@ -130,7 +132,7 @@ static void run_case(const struct test_case *c)
 	if (print) {
 		printf("-- case %s\n-- target %s%s\n", c->name, c->target, c->plain ? " plain" : "");
 		if (c->stack)
-			printf("-- stack %u\n", c->stack);
+			printf("-- stack %u%s\n", c->stack, c->private_stack ? " private" : "");
 		printf("-- asm\n%s-- expect\n%s\n", c->source, got);
 	} else if (strcmp(got, c->expect)) {
 		printf("%s: expected\n%sgot\n%s\n", c->name, c->expect, got);
@@ -167,6 +169,7 @@ static int run_file(FILE *f)
 			snprintf(c.target, sizeof(c.target), "%.*s", (int)strcspn(rest, " "), rest);
 		} else if (keyword(line, "stack", &rest)) {
 			c.stack = (unsigned)strtoul(rest, NULL, 0);
+			c.private_stack = strstr(rest, " private");
 		} else if (keyword(line, "asm", &rest)) {
 			section = c.source;
 		} else if (keyword(line, "expect", &rest)) {

@@ -91,7 +91,7 @@ static uint64_t checked_call(const struct jprog *p, void *ctx)
  * Programs that use every subset of r6 to r9, with frames of several sizes, with and without a call:
  * registers are kept, and the helper finds the stack aligned.
  */
-static void test_saved_registers(void **state)
+static void saved_registers(enum jvariant variant)
 {
 	static const uint32_t stacks[] = { 0, 8, 16, 24, 120, 128, 136, 512 };
 
@@ -125,10 +125,16 @@ static void test_saved_registers(void **state)
 					insns[n++] = ALU64_R(BPF_ADD, R0, R1);
 				}
 				insns[n++] = EXIT();
-				jprog_make(&p, J_HOST, insns, n, stacks[f]);
+				jprog_make(&p, variant, insns, n, stacks[f]);
 				assert_int_equal(checked_call(&p, NULL), sum);
 				jprog_release(&p);
 			}
+}
+
+static void test_saved_registers(void **state)
+{
+	saved_registers(J_HOST);
+	saved_registers(J_PRIVATE);
 }
 
 static void test_helper_arguments(void **state)
@@ -150,7 +156,7 @@ static void test_helper_arguments(void **state)
 /* ---- BPF-to-BPF calls ---- */
 
 /* Function k calls function k + 1 with r1 + 1, adds its own registers and a stack slot. */
-static void test_nested_calls(void **state)
+static void nested_calls(enum jvariant variant)
 {
 	struct bpf_insn insns[BPFU_MAX_CALL_FRAMES * 16];
 	uint32_t starts[BPFU_MAX_CALL_FRAMES], calls[BPFU_MAX_CALL_FRAMES], n = 0;
@@ -182,7 +188,7 @@ static void test_nested_calls(void **state)
 	jprog_init(&p, insns, n, 16);
 	for (uint32_t k = 1; k < BPFU_MAX_CALL_FRAMES; k++)
 		jprog_sub(&p, starts[k], 16 + 8 * k);
-	assert_int_equal(jprog_compile(&p, J_HOST), 0);
+	assert_int_equal(jprog_compile(&p, variant), 0);
 	/* 2 * (1 + … + 8) + 1000 * (0 + … + 7) + aligned */
 	assert_int_equal(checked_call(&p, NULL), 2 * 36 + 28000 + 1);
 	assert_int_equal(jprog_run_interp(&p, NULL), 2 * 36 + 28000 + 1);
@@ -192,6 +198,12 @@ static void test_nested_calls(void **state)
 				p.jit.jit->subprog_off[k] + p.jit.jit->subprog_len[k] - 1);
 	}
 	jprog_release(&p);
+}
+
+static void test_nested_calls(void **state)
+{
+	nested_calls(J_HOST);
+	nested_calls(J_PRIVATE);
 }
 
 /* A callee without calls keeps r6 to r9 elsewhere; its caller must not notice. */
@@ -221,7 +233,7 @@ static void test_leaf_callee(void **state)
 
 /* ---- callbacks ---- */
 
-static void test_callback(void **state)
+static void callback(enum jvariant variant)
 {
 	struct bpf_insn insns[] = {
 		MOV_I(R6, 1234),
@@ -248,10 +260,16 @@ static void test_callback(void **state)
 
 	jprog_init(&p, insns, BPFU_ARRAY_SIZE(insns), 8);
 	jprog_sub(&p, 12, 0);
-	assert_int_equal(jprog_compile(&p, J_HOST), 0);
+	assert_int_equal(jprog_compile(&p, variant), 0);
 	assert_int_equal(checked_call(&p, NULL), 8 + 28 + 1234);
 	assert_int_equal(jprog_run_interp(&p, NULL), 8 + 28 + 1234);
 	jprog_release(&p);
+}
+
+static void test_callback(void **state)
+{
+	callback(J_HOST);
+	callback(J_PRIVATE);
 }
 
 /* ---- tail calls ---- */

@@ -74,6 +74,13 @@ static uint64_t helper_count(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4,
 	return ++*(uint64_t *)bpfu_ptr(r1);
 }
 
+uint64_t (*jprog_hook)(uint64_t r1, uint64_t r2);
+
+static uint64_t helper_hook(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5)
+{
+	return jprog_hook(r1, r2);
+}
+
 /* Stands in for helper/: the JIT and the interpreter look helpers up here. */
 const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 {
@@ -84,6 +91,7 @@ const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 		[HELPER_LOOP] = { .name = "loop", .fn = helper_loop },
 		[HELPER_CALLBACK] = { .name = "callback", .fn = helper_callback },
 		[HELPER_COUNT] = { .name = "count", .fn = helper_count },
+		[HELPER_HOOK] = { .name = "hook", .fn = helper_hook },
 	};
 
 	return id > 0 && id < HELPER_CNT ? &helpers[id] : NULL;
@@ -120,7 +128,9 @@ int jprog_compile(struct jprog *p, enum jvariant variant)
 	p->interp.subprogs = p->subs;
 	p->interp.subprog_cnt = p->jit.subprog_cnt;
 	assert_int_equal(bpfu_interp_prepare(&p->interp), 0);
-	if (variant == J_HOST)
+	for (uint32_t i = 0; variant == J_PRIVATE && i < p->jit.subprog_cnt; i++)
+		p->subs[i].private_stack = p->subs[i].stack_depth > 0;
+	if (variant == J_HOST || variant == J_PRIVATE)
 		return bpfu_jit_compile(&p->jit);
 	bpfu_jit_target_init(&target, bpfu_jit_backend_find(NULL));
 	if (variant == J_PLAIN)

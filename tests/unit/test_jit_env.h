@@ -58,8 +58,8 @@ struct jprog {
 	struct bpfu_subprog *subs;
 };
 
-/* What to compile for: the machine we run on, or with fewer features. */
-enum jvariant { J_HOST, J_PLAIN, J_FAR, J_VARIANTS };
+/* What to compile for: the machine we run on, with fewer features, with private stacks. */
+enum jvariant { J_HOST, J_PLAIN, J_FAR, J_PRIVATE, J_VARIANTS };
 
 /*
  * Make a program of @cnt instructions (copied), one function with @stack bytes, and compile it.
@@ -94,8 +94,11 @@ enum {
 	HELPER_LOOP,         /* r1 times: callback r2(i, r3), stops at non-zero; returns the count */
 	HELPER_CALLBACK,     /* r1(r2, r3, r4, r5, 0) */
 	HELPER_COUNT,        /* adds one to *(u64 *)r1 */
+	HELPER_HOOK,         /* jprog_hook(r1, r2) */
 	HELPER_CNT
 };
+
+extern uint64_t (*jprog_hook)(uint64_t r1, uint64_t r2);
 
 uint64_t helper_mix(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5);
 

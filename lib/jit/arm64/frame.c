@@ -5,6 +5,10 @@
  */
 #include "jit/arm64/lower.h"
 
+#include <stddef.h>
+
+#include "percpu/cpu.h"
+
 #define MAY_GOTO_LIMIT (8 << 20) /* BPF_MAX_LOOPS: per call of a function */
 
 static void plan_frame(struct a64_jit *j)
@@ -17,9 +21,14 @@ static void plan_frame(struct a64_jit *j)
 			j->save[j->save_cnt++] = a64_regmap[r];
 	if (j->save_cnt % 2)
 		j->save[j->save_cnt++] = A64_ZR;
-	j->stack = func->used >> BPF_REG_10 & 1 ? BPFU_ROUND_UP(func->stack, 16) : 0;
+	j->stack = func->used >> BPF_REG_10 & 1 && !func->private_stack ?
+			   BPFU_ROUND_UP(func->stack, 16) :
+			   0;
 	if (func->has_may_goto)
 		j->stack += 16; /* the counter, at sp */
+	j->fp_base = func->private_stack ? A64_SEGMENT : A64_SP;
+	j->fp_disp = func->private_stack ? (int32_t)func->private_top - BPFU_PRIVATE_BIAS :
+					   (int32_t)j->stack;
 	j->frame = j->stack || func->has_call || func->tail_reach;
 }
 
@@ -41,6 +50,66 @@ static void counter_stub(struct a64_jit *j, uint32_t f)
 	a64_emit(j, a64_ret());
 }
 
+static void call_direct(struct a64_jit *j, uint32_t f)
+{
+	a64_emit(j, a64_bl(0));
+	bpfu_layout_reloc(j->l, 4, A64_RELOC_CALL, BPFU_RELOC_LABEL,
+			  bpfu_jit_direct_label(j->ctx, f));
+}
+
+/*
+ * native: head = this slot's part of the private stack       ; where C enters and frames of the
+ *         if (head->top >= head->limit) goto full            ; function or its callees are there
+ *         x25 = head->top; head->top = x25 + stride
+ *         call direct
+ *         head->top = x25
+ *         return
+ * full:   make room for a segment on the thread's stack; call direct; return
+ *
+ * x29, x30, x25 and head lie on the thread's stack meanwhile.
+ */
+static void segment_stub(struct a64_jit *j, uint32_t f)
+{
+	const struct bpfu_private_stack *stack = &j->ctx->private_stack;
+	uint32_t full = bpfu_layout_new_label(j->l);
+
+	a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -32));
+	a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	bpfu_a64_mov_imm(j, A64_TMP2, (uintptr_t)stack->mem);
+	bpfu_a64_percpu_off(j, A64_TMP1, A64_TMP3);
+	a64_emit(j, a64_add(true, A64_TMP1, A64_TMP1, A64_TMP2));
+	a64_emit(j, a64_stp(A64_SEGMENT, A64_TMP1, A64_SP, 16));
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_TMP1,
+				offsetof(struct bpfu_private_head, top)));
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP2, A64_TMP1,
+				offsetof(struct bpfu_private_head, limit)));
+	a64_emit(j, a64_cmp(true, A64_SEGMENT, A64_TMP2));
+	a64_branch(j, A64_HS, full);
+	bpfu_a64_mov_imm(j, A64_TMP2, stack->stride);
+	a64_emit(j, a64_add(true, A64_TMP2, A64_TMP2, A64_SEGMENT));
+	a64_emit(j, a64_ls_uimm(A64_STR, A64_D, A64_TMP2, A64_TMP1,
+				offsetof(struct bpfu_private_head, top)));
+	call_direct(j, f);
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP1, A64_SP, 24));
+	a64_emit(j, a64_ls_uimm(A64_STR, A64_D, A64_SEGMENT, A64_TMP1,
+				offsetof(struct bpfu_private_head, top)));
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_SP, 16));
+	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 32));
+	a64_emit(j, a64_ret());
+
+	bpfu_layout_set_label(j->l, full);
+	if (stack->size >> 12)
+		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, stack->size & ~4095u));
+	if (stack->size & 4095)
+		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, stack->size & 4095));
+	a64_emit(j, a64_add_i(true, A64_SEGMENT, A64_SP, BPFU_PRIVATE_BIAS));
+	call_direct(j, f);
+	a64_emit(j, a64_add_i(true, A64_SP, A64_FP, 0));
+	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_SP, 16));
+	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 32));
+	a64_emit(j, a64_ret());
+}
+
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 {
 	j->func = &j->ctx->facts.funcs[f];
@@ -50,6 +119,8 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 	bpfu_layout_set_label(j->l, bpfu_jit_native_label(j->ctx, f));
 	if (j->func->tail_reach && (!f || j->func->is_callback))
 		counter_stub(j, f);
+	else if (bpfu_jit_takes_segment(j->ctx, f))
+		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
 
 	if (j->frame) {

@@ -42,6 +42,8 @@ struct a64_jit {
 	uint8_t save_cnt;    /* even */
 	bool frame;          /* x29 and x30 are saved */
 	uint32_t stack;      /* bytes of the BPF frame, a multiple of 16 */
+	uint8_t fp_base;     /* r10 is this register … */
+	int32_t fp_disp;     /* … plus this */
 	uint32_t idx;        /* the instruction */
 };
 
@@ -60,15 +62,22 @@ static inline bool a64_has(const struct a64_jit *j, enum a64_cpu feature)
 	return j->ctx->target.cpu & feature;
 }
 
+/* rd = r10 */
+static inline void a64_mov_fp(struct a64_jit *j, uint8_t rd)
+{
+	a64_emit(j, j->fp_disp < 0 ? a64_sub_i(true, rd, j->fp_base, (uint32_t)-j->fp_disp) :
+				     a64_add_i(true, rd, j->fp_base, (uint32_t)j->fp_disp));
+}
+
 /*
- * The register that holds r. r10 has none: the frame pointer is sp plus a constant, computed into
- * @tmp where it is wanted as a value.
+ * The register that holds r. r10 has none: the frame pointer is sp, or the segment of private stack,
+ * plus a constant, computed into @tmp where it is wanted as a value.
  */
 static inline uint8_t a64_src(struct a64_jit *j, unsigned r, uint8_t tmp)
 {
 	if (r != BPF_REG_10)
 		return a64_regmap[r];
-	a64_emit(j, a64_add_i(true, tmp, A64_SP, j->stack));
+	a64_mov_fp(j, tmp);
 	return tmp;
 }
 
@@ -112,6 +121,9 @@ static inline bool a64_logic_fields(bool sf, int32_t imm, uint32_t *fields)
 
 	return a64_logical_imm(wide, fields);
 }
+
+/* rd = bpfu_cpu_self.percpu_off */
+void bpfu_a64_percpu_off(struct a64_jit *j, uint8_t rd, uint8_t tmp);
 
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
 void bpfu_a64_epilogue(struct a64_jit *j);

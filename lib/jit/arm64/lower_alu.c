@@ -73,26 +73,32 @@ static bool lower_divmod_pow2(struct a64_jit *j, const struct bpf_insn *insn, bo
 	return true;
 }
 
+void bpfu_a64_percpu_off(struct a64_jit *j, uint8_t rd, uint8_t tmp)
+{
+	int64_t off = j->ctx->target.self_tpoff +
+		      (int64_t)offsetof(struct bpfu_cpu_self, percpu_off);
+
+	a64_emit(j, a64_mrs_tpidr_el0(rd));
+	if (a64_ls_uimm_fits(A64_D, off)) {
+		a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, rd, rd, (uint32_t)off));
+	} else {
+		bpfu_a64_mov_imm(j, tmp, (uint64_t)off);
+		a64_emit(j, a64_ls_reg(A64_LDR, A64_D, rd, rd, tmp));
+	}
+}
+
 static void lower_mov(struct a64_jit *j, const struct bpf_insn *insn, bool sf)
 {
 	uint8_t dst = a64_dst(insn->dst_reg), src;
-	int32_t percpu = (int32_t)offsetof(struct bpfu_cpu_self, percpu_off);
-	int64_t off = j->ctx->target.self_tpoff + percpu;
 
 	if (insn->src_reg == BPF_REG_10 && sf && !insn->off) {
-		a64_emit(j, a64_add_i(true, dst, A64_SP, j->stack));
+		a64_mov_fp(j, dst);
 		return;
 	}
 	src = a64_src(j, insn->src_reg, A64_TMP2);
 	if (sf && insn->off == BPFU_OFF_PERCPU) {
 		/* dst = src + bpfu_cpu_self.percpu_off */
-		a64_emit(j, a64_mrs_tpidr_el0(A64_TMP1));
-		if (a64_ls_uimm_fits(A64_D, off)) {
-			a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP1, A64_TMP1, (uint32_t)off));
-		} else {
-			bpfu_a64_mov_imm(j, A64_TMP3, (uint64_t)off);
-			a64_emit(j, a64_ls_reg(A64_LDR, A64_D, A64_TMP1, A64_TMP1, A64_TMP3));
-		}
+		bpfu_a64_percpu_off(j, A64_TMP1, A64_TMP3);
 		a64_emit(j, a64_add(true, dst, src, A64_TMP1));
 	} else if (insn->off) {
 		a64_emit(j, a64_sxt(sf, dst, src, (uint8_t)insn->off));

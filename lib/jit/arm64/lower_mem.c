@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Loads, stores, atomics and 64-bit immediates. Accesses to the BPF frame go through sp, whose
- * distance to r10 is known, so that most take the scaled unsigned offset.
+ * Loads, stores, atomics and 64-bit immediates. Accesses to the BPF frame go through sp, or the
+ * segment of private stack, whose distance to r10 is known, so that most take the scaled unsigned offset.
  */
 #include "jit/arm64/lower.h"
 
@@ -26,8 +26,8 @@ static uint8_t address(struct a64_jit *j, unsigned r, int32_t *off)
 {
 	if (r != BPF_REG_10)
 		return a64_regmap[r];
-	*off += (int32_t)j->stack;
-	return A64_SP;
+	*off += j->fp_disp;
+	return j->fp_base;
 }
 
 /* One load or store of rt at r + off. Clobbers TMP1. */

@@ -15,11 +15,13 @@
  *   r7    x20
  *   r8    x21
  *   r9    x22
- *   r10   -      the frame pointer is sp plus a constant; x29 stays that of the native chain
+ *   r10   -      the frame pointer is sp, or x25, plus a constant; x29 stays that of the native chain
  *   -     x9     scratch: immediates, addresses
  *   -     x10    scratch: second immediate, per-CPU offset
  *   -     x11    scratch: loop value of LL/SC sequences
  *   -     x12    scratch: status of store-exclusive
+ *   -     x25    the segment of private stack, plus a constant; kept across calls, and the same for
+ *                all functions of a run
  *   -     x26    address of the run's tail-call count, kept across calls
  *   -     x16    address of far calls (the linker's scratch register, never live across a call)
  *   -     x18    never touched: the platform register
@@ -43,6 +45,7 @@ enum a64_reg {
 #define A64_TMP3 A64_X11
 #define A64_TMP4 A64_X12
 #define A64_TCC A64_X26 /* address of the tail-call count */
+#define A64_SEGMENT A64_X25
 #define A64_FAR A64_X16
 
 /* clang-format off */

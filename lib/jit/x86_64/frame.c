@@ -6,8 +6,11 @@
 #include "jit/x86_64/lower.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "percpu/cpu.h"
 
 #define RED_ZONE 128 /* bytes below rsp that signal handlers leave alone */
 #define MAY_GOTO_LIMIT (8 << 20) /* BPF_MAX_LOOPS: per call of a function */
@@ -31,6 +34,11 @@ static void assign_regs(struct x86_jit *j)
 		else
 			j->save[j->save_cnt++] = j->map[r];
 	}
+	j->fp_disp = 0;
+	if (func->private_stack) {
+		j->map[BPF_REG_10] = X86_SEGMENT;
+		j->fp_disp = (int32_t)func->private_top - BPFU_PRIVATE_BIAS;
+	}
 	memset(j->bpf_of, -1, sizeof(j->bpf_of));
 	for (unsigned r = 0; r < BPFU_MAX_REG; r++)
 		if (func->used >> r & 1 || r == BPF_REG_10)
@@ -40,7 +48,7 @@ static void assign_regs(struct x86_jit *j)
 static void plan_frame(struct x86_jit *j)
 {
 	const struct bpfu_func_facts *func = j->func;
-	bool stack = func->used >> BPF_REG_10 & 1;
+	bool stack = func->used >> BPF_REG_10 & 1 && !func->private_stack;
 
 	j->frame = stack || func->has_call || func->tail_reach || func->has_may_goto;
 	j->locals = stack ? func->stack : 0;
@@ -61,6 +69,13 @@ static void plan_frame(struct x86_jit *j)
 	}
 }
 
+static void call_direct(struct x86_jit *j, uint32_t f)
+{
+	x86_call_rel32(j->cb, 0);
+	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_LABEL,
+			  bpfu_jit_direct_label(j->ctx, f));
+}
+
 /*
  * native: push rbp; mov rbp, rsp     ; only where tail calls are within reach and C may call:
  *         push 0; push 0             ; the counter, and padding
@@ -74,9 +89,52 @@ static void counter_stub(struct x86_jit *j, uint32_t f)
 	x86_push_i8(j->cb, 0);
 	x86_push_i8(j->cb, 0);
 	x86_mov_rr(j->cb, true, X86_RAX, X86_RSP);
-	x86_call_rel32(j->cb, 0);
-	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_LABEL,
-			  bpfu_jit_direct_label(j->ctx, f));
+	call_direct(j, f);
+	x86_leave(j->cb);
+	x86_ret(j->cb);
+}
+
+/*
+ * native: head = this slot's part of the private stack       ; where C enters and frames of the
+ *         if (head->top >= head->limit) goto full            ; function or its callees are there
+ *         r12 = head->top; head->top = r12 + stride
+ *         call direct
+ *         head->top = r12
+ *         return
+ * full:   make room for a segment on the thread's stack; call direct; return
+ */
+static void segment_stub(struct x86_jit *j, uint32_t f)
+{
+	const struct bpfu_private_stack *stack = &j->ctx->private_stack;
+	uint32_t full = bpfu_layout_new_label(j->l);
+	struct x86_mem top = x86_mem_bd(X86_SCRATCH, offsetof(struct bpfu_private_head, top));
+	struct x86_mem limit = x86_mem_bd(X86_SCRATCH, offsetof(struct bpfu_private_head, limit));
+
+	x86_push(j->cb, X86_RBP);
+	x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
+	x86_push(j->cb, X86_SEGMENT);
+	bpfu_x86_mov_imm(j, X86_SCRATCH, (uintptr_t)stack->mem);
+	x86_alu_rm(j->cb, X86_ADD, 8, X86_SCRATCH,
+		   x86_mem_fs((int32_t)(j->ctx->target.self_tpoff +
+					(int64_t)offsetof(struct bpfu_cpu_self, percpu_off))));
+	x86_push(j->cb, X86_SCRATCH);
+	x86_load(j->cb, 8, X86_SEGMENT, top);
+	x86_alu_rm(j->cb, X86_CMP, 8, X86_SEGMENT, limit);
+	x86_branch(j, X86_CC_AE, full);
+	x86_lea(j->cb, true, X86_RAX, x86_mem_bd(X86_SEGMENT, (int32_t)stack->stride));
+	x86_store(j->cb, 8, top, X86_RAX);
+	call_direct(j, f);
+	x86_pop(j->cb, X86_SCRATCH);
+	x86_store(j->cb, 8, top, X86_SEGMENT);
+	x86_pop(j->cb, X86_SEGMENT);
+	x86_pop(j->cb, X86_RBP);
+	x86_ret(j->cb);
+
+	bpfu_layout_set_label(j->l, full);
+	x86_alu_ri(j->cb, X86_SUB, true, X86_RSP, (int32_t)stack->size);
+	x86_lea(j->cb, true, X86_SEGMENT, x86_mem_bd(X86_RSP, BPFU_PRIVATE_BIAS));
+	call_direct(j, f);
+	x86_load(j->cb, 8, X86_SEGMENT, x86_mem_bd(X86_RBP, -8));
 	x86_leave(j->cb);
 	x86_ret(j->cb);
 }
@@ -96,6 +154,8 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 	stub = j->func->tail_reach && (!f || j->func->is_callback);
 	if (stub)
 		counter_stub(j, f);
+	else if (bpfu_jit_takes_segment(j->ctx, f))
+		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
 
 	if (j->frame) {

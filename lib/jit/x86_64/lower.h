@@ -64,6 +64,7 @@ struct x86_jit {
 	struct x86_pin pins[X86_PINS];
 	unsigned pin_cnt;
 	bool frame;                /* rbp is set up */
+	int32_t fp_disp;           /* r10 is its register (map[]) plus this */
 	uint32_t locals;           /* bytes below rbp before the pushed registers */
 	int32_t counter_off;       /* tail_reach: where the pointer to the counter is kept */
 	int32_t may_goto_off;      /* has_may_goto: iterations left */

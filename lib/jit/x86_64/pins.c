@@ -87,7 +87,7 @@ static unsigned free_regs(const struct x86_jit *j, uint8_t *regs)
 		regs[cnt++] = reg;
 	}
 	for (size_t i = 0; i < sizeof(kept); i++)
-		if (j->bpf_of[kept[i]] < 0)
+		if (j->bpf_of[kept[i]] < 0 && !(kept[i] == X86_SEGMENT && func->private_reach))
 			regs[cnt++] = kept[i];
 	return cnt;
 }

@@ -14,12 +14,15 @@
  *   r7    r13    kept across calls; as a base it needs a displacement byte
  *   r8    r14    kept across calls
  *   r9    r15    kept across calls
- *   r10   rbp    frame pointer: the BPF frame lies right below the saved rbp, so the chain that
+ *   r10   rbp    frame pointer of frames on the thread's stack: the BPF frame lies right below the saved rbp, so the chain that
  *                profilers walk costs nothing extra
  *   -     r9     scratch: holds rdx during div and mul
  *   -     r10    scratch: holds rax during div and cmpxchg loops
  *   -     r11    scratch: second operand, addresses
- *   -     r12    unused: as a base it always needs an extra byte
+ *   -     r12    the segment of private stack, plus a constant; r10 is at a fixed distance from it.
+ *                Kept across calls, and the same for all functions of a run, so that neither calls
+ *                nor functions have anything to save. Unused in other programs: as a base it always
+ *                needs an extra byte
  *   -     rsp    stack
  *
  * A function that makes no calls need not save anything: r6 to r9 move to argument registers that
@@ -54,6 +57,7 @@ enum x86_reg {
 #define X86_SCRATCH_DX X86_R9   /* keeps rdx */
 #define X86_SCRATCH_AX X86_R10  /* keeps rax */
 #define X86_SCRATCH X86_R11
+#define X86_SEGMENT X86_R12
 
 /* clang-format off */
 static const uint8_t x86_regmap[] = {

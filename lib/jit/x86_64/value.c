@@ -53,7 +53,8 @@ static struct x86_val own_value(const struct x86_jit *j, unsigned r)
 {
 	if (j->deferred >> r & 1)
 		return j->val[r];
-	return (struct x86_val){ .base = j->map[r], .index = X86_NONE };
+	return (struct x86_val){ .base = j->map[r], .index = X86_NONE,
+				 .disp = r == BPF_REG_10 ? j->fp_disp : 0 };
 }
 
 /*
