@@ -68,6 +68,9 @@ BPFU_API int bpfu_selftest(void);
  *                          the processor's id (default: on)
  *   inline_loop=on|off     turn bpf_loop() with one known callback into a loop of direct calls
  *                          (default: on)
+ *   private_stack=auto|on|off  keep the stacks of compiled programs in memory of their own, one per
+ *                          CPU slot, each function with up to 512 bytes; auto decides as the kernel
+ *                          does (default: auto)
  *
  * Environment: BPFU_OPTIONS="jit=off,…" sets the initial values of every thread. Unknown names and
  * values: -EINVAL. bpfu_option_get() returns NULL for an unknown name.

@@ -11,41 +11,56 @@
 #include "util/bits.h"
 #include "util/log.h"
 
-static const struct {
-	const char *name;
-	size_t offset; /* of a bool in struct bpfu_options */
-} option_table[] = {
-	{ "jit", offsetof(struct bpfu_options, jit) },
-	{ "inline_helpers", offsetof(struct bpfu_options, inline_helpers) },
-	{ "inline_percpu", offsetof(struct bpfu_options, inline_percpu) },
-	{ "inline_loop", offsetof(struct bpfu_options, inline_loop) },
+/* Values by enum bpfu_switch; most options know the first two. */
+static const char *const value_names[] = {
+	[BPFU_SWITCH_OFF] = "off",
+	[BPFU_SWITCH_ON] = "on",
+	[BPFU_SWITCH_AUTO] = "auto",
 };
+
+static const struct option {
+	const char *name;
+	size_t offset; /* of a bool or, with .has_auto, a uint8_t in struct bpfu_options */
+	bool has_auto;
+} option_table[] = {
+	{ "jit", offsetof(struct bpfu_options, jit), false },
+	{ "inline_helpers", offsetof(struct bpfu_options, inline_helpers), false },
+	{ "inline_percpu", offsetof(struct bpfu_options, inline_percpu), false },
+	{ "inline_loop", offsetof(struct bpfu_options, inline_loop), false },
+	{ "private_stack", offsetof(struct bpfu_options, private_stack), true },
+};
+
+_Static_assert(sizeof(bool) == sizeof(uint8_t), "values are read and written as bytes");
 
 static __thread struct bpfu_options options;
 static __thread bool options_ready;
 
-static bool *option_find(struct bpfu_options *o, const char *name, size_t len)
+static const struct option *option_find(const char *name, size_t len)
 {
 	for (size_t i = 0; i < BPFU_ARRAY_SIZE(option_table); i++)
 		if (strlen(option_table[i].name) == len && !memcmp(option_table[i].name, name, len))
-			return (bool *)((char *)o + option_table[i].offset);
+			return &option_table[i];
 	return NULL;
+}
+
+static uint8_t *option_slot(struct bpfu_options *o, const struct option *option)
+{
+	return (uint8_t *)o + option->offset;
 }
 
 static int option_parse(struct bpfu_options *o, const char *name, size_t name_len,
 			const char *value, size_t value_len)
 {
-	bool *slot = option_find(o, name, name_len);
+	const struct option *option = option_find(name, name_len);
+	uint8_t values = BPFU_SWITCH_AUTO + (option && option->has_auto);
 
-	if (!slot)
-		return -EINVAL;
-	if (value_len == 2 && !memcmp(value, "on", 2))
-		*slot = true;
-	else if (value_len == 3 && !memcmp(value, "off", 3))
-		*slot = false;
-	else
-		return -EINVAL;
-	return 0;
+	for (uint8_t v = 0; option && v < values; v++) {
+		if (strlen(value_names[v]) != value_len || memcmp(value_names[v], value, value_len))
+			continue;
+		*option_slot(o, option) = v;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 static void options_from_env(struct bpfu_options *o)
@@ -57,7 +72,7 @@ static void options_from_env(struct bpfu_options *o)
 		const char *eq = memchr(p, '=', len);
 
 		if (!eq || option_parse(o, p, eq - p, eq + 1, p + len - eq - 1))
-			bpfu_warn("BPFU_OPTIONS: '%.*s' is not NAME=on|off of a known option; ignored",
+			bpfu_warn("BPFU_OPTIONS: '%.*s' is not NAME=on|off (or auto) of a known option; ignored",
 				  (int)len, p);
 		p += len + (p[len] == ',');
 	}
@@ -70,7 +85,8 @@ struct bpfu_options *bpfu_options_self(void)
 		options = (struct bpfu_options){ .jit = true,
 						 .inline_helpers = true,
 						 .inline_percpu = true,
-						 .inline_loop = true };
+						 .inline_loop = true,
+						 .private_stack = BPFU_SWITCH_AUTO };
 		options_from_env(&options);
 	}
 	return &options;
@@ -85,9 +101,7 @@ int bpfu_option_set(const char *name, const char *value)
 
 const char *bpfu_option_get(const char *name)
 {
-	bool *slot = name ? option_find(bpfu_options_self(), name, strlen(name)) : NULL;
+	const struct option *option = name ? option_find(name, strlen(name)) : NULL;
 
-	if (!slot)
-		return NULL;
-	return *slot ? "on" : "off";
+	return option ? value_names[*option_slot(bpfu_options_self(), option)] : NULL;
 }

@@ -7,12 +7,16 @@
 #define BPFU_UTIL_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+enum bpfu_switch { BPFU_SWITCH_OFF, BPFU_SWITCH_ON, BPFU_SWITCH_AUTO };
 
 struct bpfu_options {
 	bool jit;            /* compile; false: interpreter */
 	bool inline_helpers; /* instructions in place of calls of some helpers */
 	bool inline_percpu;  /* also of those that need the internal per-CPU MOV */
 	bool inline_loop;    /* bpf_loop() with one known callback as a loop of direct calls */
+	uint8_t private_stack; /* enum bpfu_switch: BPF stacks outside the thread's own stack */
 };
 
 /* The calling thread's options, initialised from BPFU_OPTIONS at the thread's first use. */

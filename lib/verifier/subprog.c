@@ -11,6 +11,7 @@
 #include "verifier/env.h"
 
 #define FRAME_ALIGN 16           /* what a frame is rounded up to when depths are added */
+#define PRIVATE_STACK_MIN 64     /* smaller frames get no private stack, unless it is asked for */
 #define TAIL_CALL_STACK 256      /* bytes that may lie below a function that makes tail calls */
 
 int bpfu_vrf_subprog_at(const struct bpfu_env *env, int64_t insn_idx)
@@ -217,11 +218,57 @@ struct chain {
 	uint16_t entered[BPFU_MAX_SUBPROGS][BPFU_MAX_CALL_FRAMES];
 };
 
+/* What the function adds to the stack of its chain: nothing, if it has a private one. */
 static uint32_t frame_bytes(const struct bpfu_env *env, uint32_t sub)
 {
 	uint32_t depth = env->prog->subprogs[sub].stack_depth;
 
+	if (env->prog->subprogs[sub].private_stack)
+		return 0;
 	return BPFU_ROUND_UP(BPFU_MAX(depth, 1u), FRAME_ALIGN);
+}
+
+/*
+ * The kernel gives private stacks to programs that it does not start again while they run on the
+ * same CPU: those of the tracing kind. Here a frame is never shared in any program, so auto decides
+ * only to decide alike.
+ */
+static bool private_stack_type(const struct bpfu_prog *prog)
+{
+	switch (prog->type) {
+	case BPF_PROG_TYPE_KPROBE:
+	case BPF_PROG_TYPE_TRACEPOINT:
+	case BPF_PROG_TYPE_PERF_EVENT:
+	case BPF_PROG_TYPE_RAW_TRACEPOINT:
+		return true;
+	case BPF_PROG_TYPE_TRACING:
+		return prog->expected_attach_type != BPF_TRACE_ITER;
+	default:
+		return false;
+	}
+}
+
+/*
+ * A tail call leaves the program without coming back, so that nobody would know when its frames are
+ * free again: one anywhere, and the program has no private stack at all.
+ */
+static void choose_private_stacks(struct bpfu_env *env)
+{
+	struct bpfu_prog *prog = env->prog;
+	uint32_t min = PRIVATE_STACK_MIN;
+
+	if (prog->options.private_stack == BPFU_SWITCH_ON)
+		min = 1;
+	else if (prog->options.private_stack == BPFU_SWITCH_OFF || !private_stack_type(prog))
+		return;
+	for (uint32_t i = 0; i < prog->subprog_cnt; i++)
+		if (prog->subprogs[i].has_tail_call)
+			return;
+	for (uint32_t i = 0; i < prog->subprog_cnt; i++) {
+		struct bpfu_subprog *sub = &prog->subprogs[i];
+
+		sub->private_stack = BPFU_ROUND_UP(sub->stack_depth, FRAME_ALIGN) >= min;
+	}
 }
 
 static int chain_enter(struct bpfu_env *env, struct chain *c, uint32_t sub)
@@ -276,6 +323,7 @@ int bpfu_vrf_check_stack_depth(struct bpfu_env *env)
 
 	graph_build(env, &g, true);
 	find_tail_calls(env, &g);
+	choose_private_stacks(env);
 	for (uint32_t i = 0; i < env->prog->subprog_cnt; i++) {
 		int err;
 

@@ -84,13 +84,13 @@ void side_options(const struct side *side, uint64_t seed, FILE *out)
 		return;
 	bpfu_option_set("jit", side->kind == SIDE_JIT ? "on" : "off");
 	for (size_t i = 0; i < BPFU_ARRAY_SIZE(names); i++) {
-		bool on = rng_percent(&rng, 60);
+		const char *value = rng_percent(&rng, 60) ? "on" : "off";
 
 		if (!bpfu_option_get(names[i]))
 			continue;
-		bpfu_option_set(names[i], on ? "on" : "off");
+		bpfu_option_set(names[i], value);
 		if (out)
-			fprintf(out, " %s=%s", names[i], on ? "on" : "off");
+			fprintf(out, " %s=%s", names[i], value);
 	}
 }
 

@@ -155,10 +155,38 @@ SEC("xdp") __failure(EACCES) __msg("combined stack size of 3 calls is") __naked 
 	ASM("*(u64 *)(r10 - 64) = 0; call %[f]; exit;", [f] "i"(uses_200_calls_256));
 }
 
-SEC("raw_tp") __failure(EACCES) __kernel(0) __our_msg("combined stack size of 2 calls is")
-__naked void stack_private_for_tracing(void)
+SEC("raw_tp") __success __naked void stack_private_for_tracing(void)
 {
 	ASM("*(u64 *)(r10 - 264) = 0; call %[uses_256]; exit;", ADDR(uses_256));
+}
+
+static __naked noinline void uses_512(void)
+{
+	ASM("*(u64 *)(r10 - 512) = 0; r0 = 0; exit;");
+}
+
+static __naked noinline void uses_512_calls_512(void)
+{
+	ASM("*(u64 *)(r10 - 512) = 0; call %[uses_512]; exit;", ADDR(uses_512));
+}
+
+SEC("raw_tp") __success __naked void stack_private_full_frames(void)
+{
+	ASM("*(u64 *)(r10 - 512) = 0; call %[f]; exit;", [f] "i"(uses_512_calls_512));
+}
+
+SEC("raw_tp") __failure(EACCES) __msg("invalid write to stack R10 off=-520 size=8")
+__naked void stack_private_frame_too_big(void)
+{
+	ASM("*(u64 *)(r10 - 520) = 0; r0 = 0; exit;");
+}
+
+SEC("raw_tp") __failure(EACCES) __msg("combined stack size of 2 calls is 528. Too large")
+__naked void stack_not_private_with_tail_calls(void)
+{
+	ASM("*(u64 *)(r10 - 264) = 0; r6 = r1; call %[uses_256]; r1 = r6; r2 = %[jmp] ll; r3 = 0;"
+	    "call 12; r0 = 0; exit;",
+	    ADDR(uses_256), ADDR(jmp));
 }
 
 SEC("xdp") __failure(EINVAL) __msg("tail_call is only allowed in functions that return 'int'.")
