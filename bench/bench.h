@@ -29,10 +29,13 @@ enum bench_arm {
 enum bench_flags {
 	BENCH_NEEDS_BPF = 1u << 0,    /* issues bpf(2) calls; others run where bpf(2) does not */
 	BENCH_HAS_NR_LOOPS = 1u << 1, /* takes --nr_loops */
-	BENCH_HAS_TRIGGER = 1u << 2,  /* takes --trig-batch-iters; a trigger may run no operation */
+	BENCH_HAS_TRIGGER = 1u << 2,  /* takes --trig-batch-iters unless BENCH_HAS_BATCH_ITERS;
+				       * a trigger may run no operation */
 	BENCH_HAS_PRODUCERS = 1u << 3, /* takes -p */
 	BENCH_OPS_REPORT = 1u << 4,   /* --classic prints throughput and latency, not hits and drops */
 	BENCH_NO_EMPTY_TRIGGER = 1u << 5, /* a trigger runs at least two operations */
+	BENCH_HAS_BATCH_ITERS = 1u << 6,  /* takes --nr-batch-iters, which means the same as
+					   * --trig-batch-iters, and knows larger numbers */
 };
 
 struct bench_params {

@@ -11,6 +11,7 @@
 #include "util/suggest.h"
 
 #define MAX_NR_LOOPS (1u << 22) /* half of BPF_MAX_LOOPS: a loop of twice as many is run, too */
+#define MAX_BATCH_ITERS (1u << 20)
 #define MAX_PRODUCERS 1024
 #define MAX_SECONDS 86400.0
 
@@ -239,8 +240,10 @@ static const struct opt_row option_table[] = {
 	{ 0, "trig-batch-iters", "N", "operations per trigger (the whole batch; with --classic, "
 	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_MEASURE, parse_u32,
 	  AT(trig_batch_iters), 1, 1000 },
-	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p or trig-batch-iters "
-	  "(repeatable)", "NAME=A,B,…", CMD_MEASURE, parse_list, AT(sweep) },
+	{ 0, "nr-batch-iters", "N", "the same for the private-stack benches", "a whole number from 1 to "
+	  "1048576", CMD_MEASURE, parse_u32, AT(nr_batch_iters), 1, MAX_BATCH_ITERS },
+	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p, trig-batch-iters or "
+	  "nr-batch-iters (repeatable)", "NAME=A,B,…", CMD_MEASURE, parse_list, AT(sweep) },
 	{ 0, "seed", "N", "seed of all random orders", "a whole number", CMD_MEASURE, parse_seed,
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",

@@ -44,6 +44,7 @@ struct opts {
 	uint32_t consumers;
 	uint64_t nr_loops;         /* 0: not given */
 	uint32_t trig_batch_iters; /* 0: not given */
+	uint32_t nr_batch_iters;   /* 0: not given */
 	bool affinity;
 	bool has_prod_cpus;
 	cpu_set_t prod_cpus;

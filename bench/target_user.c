@@ -10,14 +10,24 @@
 #include "bpfu/bpfu.h"
 #include "target.h"
 
+/* The values that the option has, for a message. Leaves it at its value of before. */
+static const char *values_of(const char *name)
+{
+	const char *before = bpfu_option_get(name);
+	bool has_auto = !bpfu_option_set(name, "auto");
+
+	bpfu_option_set(name, before);
+	return has_auto ? "auto, on or off" : "on or off";
+}
+
 static int set_variant(const struct target *t, const struct target_variant *v, struct errline *e)
 {
 	if (!bpfu_option_get(v->name))
 		return errline_set(e, -EINVAL, "target '%s': libbpfu has no option '%s' (bpflab(1) "
 				   "lists them)", t->spec, v->name);
 	if (bpfu_option_set(v->name, v->value))
-		return errline_set(e, -EINVAL, "target '%s': option '%s' does not take '%s'; it is on "
-				   "or off", t->spec, v->name, v->value);
+		return errline_set(e, -EINVAL, "target '%s': option '%s' does not take '%s'; it is %s",
+				   t->spec, v->name, v->value, values_of(v->name));
 	return 0;
 }
 

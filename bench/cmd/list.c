@@ -16,6 +16,14 @@ static bool is_runnable(const struct bench *bench, bool target_works)
 	return target_works || !(bench->flags & BENCH_NEEDS_BPF);
 }
 
+/* What says how many operations a trigger runs, or NULL. */
+static const char *batch_option(const struct bench *bench)
+{
+	if (bench->flags & BENCH_HAS_BATCH_ITERS)
+		return "nr-batch-iters";
+	return bench->flags & BENCH_HAS_TRIGGER ? "trig-batch-iters" : NULL;
+}
+
 static json_t *params_json(const struct bench *bench)
 {
 	json_t *list = json_array();
@@ -24,8 +32,8 @@ static json_t *params_json(const struct bench *bench)
 		json_array_append_new(list, json_string("nr_loops"));
 	if (bench->flags & BENCH_HAS_PRODUCERS)
 		json_array_append_new(list, json_string("p"));
-	if (bench->flags & BENCH_HAS_TRIGGER)
-		json_array_append_new(list, json_string("trig-batch-iters"));
+	if (batch_option(bench))
+		json_array_append_new(list, json_string(batch_option(bench)));
 	return list;
 }
 
@@ -68,9 +76,11 @@ static void print_table(bool target_works)
 		printf("%-16s  runs on:", "");
 		for (size_t k = 0; target_kind_get(k); k++)
 			printf("%s %s", k ? "," : "", target_kind_get(k)->name);
-		printf("%s%s%s\n", bench->flags & BENCH_HAS_NR_LOOPS ? "; takes --nr_loops" : "",
-		       bench->flags & BENCH_HAS_TRIGGER ? "; takes --trig-batch-iters" : "",
-		       registry_is_quick(i) ? "; in the quick suite" : "");
+		if (bench->flags & BENCH_HAS_NR_LOOPS)
+			printf("; takes --nr_loops");
+		if (batch_option(bench))
+			printf("; takes --%s", batch_option(bench));
+		printf("%s\n", registry_is_quick(i) ? "; in the quick suite" : "");
 	}
 }
 

@@ -14,7 +14,7 @@
 #define MAX_SWEEP_VALUES 64
 #define DEFAULT_NR_LOOPS 10
 
-enum sweep_param { SWEEP_NR_LOOPS, SWEEP_PRODUCERS, SWEEP_TRIG, NR_SWEEP_PARAMS };
+enum sweep_param { SWEEP_NR_LOOPS, SWEEP_PRODUCERS, SWEEP_TRIG, SWEEP_BATCH, NR_SWEEP_PARAMS };
 
 static const struct {
 	const char *name, *other_name;
@@ -24,6 +24,7 @@ static const struct {
 	[SWEEP_NR_LOOPS] = { "nr_loops", "nr-loops", BENCH_HAS_NR_LOOPS, 1, 1u << 22 },
 	[SWEEP_PRODUCERS] = { "p", "producers", BENCH_HAS_PRODUCERS, 1, 1024 },
 	[SWEEP_TRIG] = { "trig-batch-iters", "trig_batch_iters", BENCH_HAS_TRIGGER, 1, 1000 },
+	[SWEEP_BATCH] = { "nr-batch-iters", "nr_batch_iters", BENCH_HAS_BATCH_ITERS, 1, 1u << 20 },
 };
 
 struct selection {
@@ -140,10 +141,18 @@ static int select_benches(struct suite *s, struct selection *sel, const struct o
 	return err;
 }
 
+/* Both say how many operations a trigger runs; a bench has one of the names. */
+static bool takes(const struct bench *bench, enum sweep_param param)
+{
+	if (param == SWEEP_TRIG && bench->flags & BENCH_HAS_BATCH_ITERS)
+		return false;
+	return bench->flags & sweep_table[param].flag;
+}
+
 static bool any_takes(const struct selection *sel, enum sweep_param param)
 {
 	for (size_t i = 0; i < sel->nr; i++)
-		if (sel->benches[i]->flags & sweep_table[param].flag)
+		if (takes(sel->benches[i], param))
 			return true;
 	return false;
 }
@@ -161,7 +170,7 @@ static int find_sweep_param(const char *name, const char *text, struct errline *
 		suggest_offer(&s, sweep_table[i].other_name);
 	}
 	return errline_set(e, -EINVAL, "--sweep '%s': no parameter '%s'%s (nr_loops, p, "
-			   "trig-batch-iters)", text, name, suggest_text(&s, hint, sizeof(hint)));
+			   "trig-batch-iters, nr-batch-iters)", text, name, suggest_text(&s, hint, sizeof(hint)));
 }
 
 static int parse_sweep(struct selection *sel, const char *text, struct errline *e)
@@ -208,6 +217,7 @@ static int fill_values(struct selection *sel, const struct opts *opts, struct er
 		[SWEEP_NR_LOOPS] = opts->nr_loops,
 		[SWEEP_PRODUCERS] = opts->producers,
 		[SWEEP_TRIG] = opts->trig_batch_iters,
+		[SWEEP_BATCH] = opts->nr_batch_iters,
 	};
 	const uint64_t defaults[NR_SWEEP_PARAMS] = {
 		[SWEEP_NR_LOOPS] = DEFAULT_NR_LOOPS,
@@ -263,17 +273,19 @@ static int add_point(struct suite *s, const struct bench *bench, const struct ta
 static int add_points(struct suite *s, const struct selection *sel, const struct bench *bench,
 		      struct errline *e)
 {
+	const enum sweep_param batch = takes(bench, SWEEP_BATCH) ? SWEEP_BATCH : SWEEP_TRIG;
 	size_t nr[NR_SWEEP_PARAMS];
 	int err = 0;
 
 	for (int i = 0; i < NR_SWEEP_PARAMS; i++)
-		nr[i] = bench->flags & sweep_table[i].flag ? sel->nr_values[i] : 1;
-	for (size_t c = 0; c < nr[0] * nr[1] * nr[2] && !err; c++) {
+		nr[i] = takes(bench, i) ? sel->nr_values[i] : 1;
+	for (size_t c = 0; c < nr[SWEEP_NR_LOOPS] * nr[SWEEP_PRODUCERS] * nr[batch] && !err; c++) {
+		const size_t upper = c / nr[batch];
 		const struct bench_params params = {
-			.nr_loops = sel->values[SWEEP_NR_LOOPS][c / nr[2] / nr[1]],
-			.producers = (uint32_t)sel->values[SWEEP_PRODUCERS][c / nr[2] % nr[1]],
-			.trig_batch_iters = bench->flags & BENCH_HAS_TRIGGER ?
-				(uint32_t)sel->values[SWEEP_TRIG][c % nr[2]] : 0,
+			.nr_loops = sel->values[SWEEP_NR_LOOPS][upper / nr[SWEEP_PRODUCERS]],
+			.producers = (uint32_t)sel->values[SWEEP_PRODUCERS][upper % nr[SWEEP_PRODUCERS]],
+			.trig_batch_iters =
+				takes(bench, batch) ? (uint32_t)sel->values[batch][c % nr[batch]] : 0,
 		};
 
 		for (size_t t = 0; t < s->nr_targets && !err; t++)

@@ -4,3 +4,4 @@ tr -d '\n' <out >list.json
 json list.json "[b['name'] for b in r[0]][:3] == ['count-global', 'count-local', 'bpf-loop']"
 json list.json "all(b['event'] and b['subtracted'] and b['targets'] == ['user', 'host'] for b in r[0])"
 json list.json "[b['name'] for b in r[0] if 'nr_loops' in b['params']] == ['bpf-loop', 'bpf-loop-direct']"
+json list.json "[b['name'] for b in r[0] if 'nr-batch-iters' in b['params']] == ['private-stack', 'no-private-stack']"

@@ -59,6 +59,9 @@ static void every_option(void **state)
 	assert_int_equal(opts.nr_loops, 5000);
 	assert_int_equal(parse("run --trig-batch-iters 1000 --sweep p=1,2 --sweep nr_loops=1 --seed 0x10"), 0);
 	assert_int_equal(opts.trig_batch_iters, 1000);
+	assert_int_equal(parse("run --nr-batch-iters 4096"), 0);
+	assert_int_equal(opts.nr_batch_iters, 4096);
+	assert_int_equal(parse("run --trig-batch-iters 1000 --sweep p=1,2 --sweep nr_loops=1 --seed 0x10"), 0);
 	assert_int_equal(opts.sweep.nr, 2);
 	assert_true(opts.has_seed && opts.seed == 16);
 	assert_int_equal(parse("run --json f --csv - --classic --on user --on host"), 0);

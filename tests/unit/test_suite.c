@@ -259,6 +259,14 @@ static void points_of_a_command_line(void **state)
 	assert_int_equal(suite.points[0].inst.params.trig_batch_iters, 50);
 	/* It has no triggers of that kind. */
 	assert_int_equal(suite.points[1].inst.params.trig_batch_iters, 0);
+	/* The same under another name. */
+	assert_int_equal(build("private-stack arr-inc --sweep nr-batch-iters=1,4k --sweep p=1,2 "
+			       "--trig-batch-iters 7"),
+			 0);
+	assert_int_equal(suite.nr_points, 6);
+	assert_string_equal(suite.points[0].label, "private-stack/iters=1");
+	assert_string_equal(suite.points[3].label, "private-stack/iters=4000/p=2");
+	assert_string_equal(suite.points[5].label, "arr-inc/iters=7/p=2");
 }
 
 static void mistakes_of_a_command_line(void **state)
@@ -268,6 +276,8 @@ static void mistakes_of_a_command_line(void **state)
 	assert_int_equal(build("no-such"), -ENOENT);
 	assert_int_equal(build("arr-inc --nr_loops 3"), -EINVAL);
 	assert_int_equal(build("count-local --trig-batch-iters 3"), -EINVAL);
+	assert_int_equal(build("private-stack --trig-batch-iters 3"), -EINVAL);
+	assert_int_equal(build("arr-inc --nr-batch-iters 3"), -EINVAL);
 	assert_int_equal(build("arr-inc --sweep p=1 -p 1"), -EINVAL);
 	assert_int_equal(build("arr-inc --sweep p=1 --sweep producers=2"), -EINVAL);
 	assert_int_equal(build("arr-inc --on host"), -EINVAL);
