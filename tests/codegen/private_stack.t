@@ -31,13 +31,11 @@ c: mov qword ptr [rbp - 0x100], rdi
 2d: int3
 2e: int3
 2f: int3
-30: push rbp
-31: mov rbp, rsp
-34: sub rsp, 0x100
-3b: mov qword ptr [rbp - 0x100], 0
-46: xor eax, eax
-48: leave
-49: ret
+30: sub rsp, 0x100
+37: mov qword ptr [rsp], 0
+3f: xor eax, eax
+41: add rsp, 0x100
+48: ret
 
 -- case calls, private stack on, x86_64
 -- target x86_64
@@ -107,12 +105,9 @@ r2 += -16
 r0 = *(u64 *)(r10 -16)
 exit
 -- expect
-0: push rbp
-1: mov rbp, rsp
-4: mov qword ptr [rbp - 0x10], rdi
-8: mov rax, qword ptr [rbp - 0x10]
-c: pop rbp
-d: ret
+0: mov qword ptr [rsp - 0x10], rdi
+5: mov rax, qword ptr [rsp - 0x10]
+a: ret
 
 -- case leaf, private stack on, x86_64
 -- target x86_64
@@ -186,12 +181,9 @@ f: mov qword ptr [rbp - 8], 0
 2d: int3
 2e: int3
 2f: int3
-30: push rbp
-31: mov rbp, rsp
-34: mov qword ptr [rbp - 8], 1
-3c: xor eax, eax
-3e: pop rbp
-3f: ret
+30: mov qword ptr [rsp - 8], 1
+39: xor eax, eax
+3b: ret
 
 -- case callback, private stack on, x86_64
 -- target x86_64

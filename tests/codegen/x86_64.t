@@ -41,7 +41,7 @@ c: call 0x20030
 15: leave
 16: ret
 
--- case a small stack of a leaf function lies in the red zone
+-- case a small stack of a leaf function lies in the red zone, without a frame
 -- target x86_64
 -- stack 16
 -- asm
@@ -49,12 +49,9 @@ c: call 0x20030
 r0 = *(u64 *)(r10 -16)
 exit
 -- expect
-0: push rbp
-1: mov rbp, rsp
-4: mov qword ptr [rbp - 0x10], rdi
-8: mov rax, qword ptr [rbp - 0x10]
-c: pop rbp
-d: ret
+0: mov qword ptr [rsp - 0x10], rdi
+5: mov rax, qword ptr [rsp - 0x10]
+a: ret
 
 -- case a larger stack is allocated
 -- target x86_64
@@ -64,13 +61,11 @@ d: ret
 r0 = *(u64 *)(r10 -256)
 exit
 -- expect
-0: push rbp
-1: mov rbp, rsp
-4: sub rsp, 0x100
-b: mov qword ptr [rbp - 0x100], rdi
-12: mov rax, qword ptr [rbp - 0x100]
-19: leave
-1a: ret
+0: sub rsp, 0x100
+7: mov qword ptr [rsp], rdi
+b: mov rax, qword ptr [rsp]
+f: add rsp, 0x100
+16: ret
 
 -- case copies, shifts and sums become an address
 -- target x86_64

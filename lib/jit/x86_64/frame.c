@@ -50,7 +50,8 @@ static void plan_frame(struct x86_jit *j)
 	const struct bpfu_func_facts *func = j->func;
 	bool stack = func->used >> BPF_REG_10 & 1 && !func->private_stack;
 
-	j->frame = stack || func->has_call || func->tail_reach || func->has_may_goto;
+	j->frame = func->has_call || func->tail_reach || func->has_may_goto ||
+		   (stack && func->fp_is_operand);
 	j->locals = stack ? func->stack : 0;
 	if (func->tail_reach) {
 		j->locals += 8;
@@ -64,8 +65,13 @@ static void plan_frame(struct x86_jit *j)
 		/* rsp is a multiple of 16 after rbp has been pushed. */
 		if ((j->locals + 8 * j->save_cnt) % 16)
 			j->locals += 8;
-	} else if (!func->tail_reach && !j->save_cnt && j->locals <= RED_ZONE) {
+	} else if (!func->tail_reach && (!j->frame || !j->save_cnt) && j->locals <= RED_ZONE) {
 		j->locals = 0;
+	}
+	if (stack && !j->frame) {
+		/* rsp stays where the prologue leaves it. */
+		j->map[BPF_REG_10] = X86_RSP;
+		j->fp_disp = j->locals ? (int32_t)(j->locals + 8u * j->save_cnt) : 0;
 	}
 }
 
@@ -178,8 +184,10 @@ void bpfu_x86_epilogue(struct x86_jit *j)
 {
 	for (unsigned i = j->save_cnt; i-- > 0;)
 		x86_pop(j->cb, j->save[i]);
-	if (j->locals)
+	if (j->locals && j->frame)
 		x86_leave(j->cb);
+	else if (j->locals)
+		x86_alu_ri(j->cb, X86_ADD, true, X86_RSP, (int32_t)j->locals);
 	else if (j->frame)
 		x86_pop(j->cb, X86_RBP);
 }

@@ -14,7 +14,8 @@
  *   r7    r13    kept across calls; as a base it needs a displacement byte
  *   r8    r14    kept across calls
  *   r9    r15    kept across calls
- *   r10   rbp    frame pointer of frames on the thread's stack: the BPF frame lies right below the saved rbp, so the chain that
+ *   r10   rbp    frame pointer of frames on the thread's stack (in functions without calls: rsp plus
+ *                a constant): the BPF frame lies right below the saved rbp, so the chain that
  *                profilers walk costs nothing extra
  *   -     r9     scratch: holds rdx during div and mul
  *   -     r10    scratch: holds rax during div and cmpxchg loops

@@ -200,11 +200,19 @@ bool bpfu_x86_defer_add_imm(struct x86_jit *j, unsigned d, bool w, int32_t imm)
 	return true;
 }
 
-/* v += index << scale, if the form has room. */
+/* v += index << scale, if the form has room. rsp, which has the frame of a leaf, is no index. */
 static bool add_part(struct x86_val *v, uint8_t reg, uint8_t scale)
 {
 	if (reg == X86_NONE)
 		return true;
+	if (reg == X86_RSP && v->base != X86_NONE) {
+		if (v->base == X86_RSP || v->index != X86_NONE)
+			return false;
+		v->index = v->base;
+		v->scale = 0;
+		v->base = X86_RSP;
+		return true;
+	}
 	if (!scale && v->base == X86_NONE) {
 		v->base = reg;
 	} else if (v->index == X86_NONE) {
@@ -240,7 +248,7 @@ bool bpfu_x86_defer_scale(struct x86_jit *j, unsigned d, bool w, unsigned count,
 {
 	struct x86_val v = own_value(j, d);
 
-	if (count > 3 || !is_copy(&v) || (w && v.zx))
+	if (count > 3 || !is_copy(&v) || v.base == X86_RSP || (w && v.zx))
 		return false;
 	v.index = v.base;
 	v.scale = (uint8_t)count;
