@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A program that executes less than it was asked for is found out, in every bench and mode.
-for bench in count-global bpf-loop bpf-loop-direct glob-arr-inc arr-inc hash-inc; do
+for bench in count-global bpf-loop bpf-loop-direct glob-arr-inc arr-inc hash-inc skel-load; do
 	expect 2 env BPFLAB_FAULT=drop-event "$BPFLAB" run --on "$TARGET" -q -w 0 -d 0.05 $bench
 	in_err "bpflab: $bench on $TARGET: the program executed * events of * asked for"
 	[ ! -s out ] || die "a result all the same: $(cat out)"

@@ -26,4 +26,7 @@ if have user; then
 	in_out "hash-inc *user:jit=on *"
 	in_out "hash-inc *user:jit=off *"
 	if grep -q 'host' out; then die "host was run"; fi
+	# What is loaded while it is measured is loaded on the target too.
+	expect 0 nobody ./bpflab run --on "$TARGET" -q -w 0 -d 0.1 --rounds 6 skel-load
+	in_out "skel-load *"
 fi
