@@ -96,7 +96,7 @@ static bool run_side(struct comparison *cmp, enum side_kind kind, const struct d
 	if (!cmp->usable[kind])
 		return true;
 	if (cmp->random_options || kind != SIDE_KERNEL)
-		side_options(side, cmp->random_options ? c->seed : 0, NULL);
+		side_options(side, c, cmp->random_options ? c->seed : 0, NULL);
 	if (!side_run(side, c, &r->res[slot], flags, &r->res[RES_XLATED]))
 		return false;
 	r->valid[slot] = true;
@@ -113,7 +113,7 @@ static void explain(struct comparison *cmp, enum side_kind kind, const struct di
 {
 	static struct result res;
 
-	side_options(&cmp->side[kind], 0, NULL);
+	side_options(&cmp->side[kind], c, cmp->random_options ? c->seed : 0, NULL);
 	side_run(&cmp->side[kind], c, &res, RUN_LOG, NULL);
 	snprintf(out->log, sizeof(out->log), "%s", res.log);
 }

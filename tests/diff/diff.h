@@ -72,6 +72,7 @@ struct diff_case {
 	struct case_prog progs[CASE_PROGS];
 	uint32_t prog_cnt;
 	uint32_t maps_used; /* 1 << enum map_slot */
+	bool deep_stacks;   /* each function has frames that only private stacks have room for */
 	uint8_t input[CASE_INPUT];
 	uint32_t input_size;
 };

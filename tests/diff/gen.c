@@ -364,7 +364,7 @@ static void gen_main(struct gen *g, int budget)
 	g->callback = false;
 	g->locked = 0;
 	g->nesting = g->loops = 0;
-	g->frame = rng_percent(&g->rng, 50) ? 160 : 96;
+	g->frame = frame_size(g, rng_percent(&g->rng, 50) ? 160 : 96);
 	g->budget = budget;
 	g->p->subprog_cnt = 1;
 	g->p->subprog_start[0] = 0;
@@ -402,6 +402,8 @@ static bool generate(struct diff_case *c, uint64_t seed, int scale)
 	shape_maps(c->shape, g.maps);
 	if (g.maps[SLOT_PROGS].type && rng_percent(&g.rng, 20))
 		c->prog_cnt = rng_range(&g.rng, 2, CASE_PROGS);
+	c->deep_stacks = c->type == BPF_PROG_TYPE_RAW_TRACEPOINT && c->prog_cnt == 1 &&
+			 rng_mix(seed ^ 0xdee9) % 100 < 40;
 	gen_input(&g);
 	for (g.prog_idx = 0; g.prog_idx < c->prog_cnt; g.prog_idx++) {
 		g.p = &c->progs[g.prog_idx];

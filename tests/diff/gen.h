@@ -78,13 +78,22 @@ struct gen {
 	int loops;	/* loops around us */
 	uint32_t depth; /* frames above us */
 	bool callback;
-	uint32_t frame; /* bytes of stack this frame may use */
+	uint32_t frame; /* bytes of stack this frame may use; see frame_size() */
 	bool overflow;
 
 	struct sub subs[CASE_SUBPROGS];
 	struct fixup fixups[MAX_FIXUPS];
 	uint32_t fixup_cnt;
 };
+
+/*
+ * @usual, or what a private stack has room for: the verifier and the kernel's inlining of helpers may
+ * add a few words of their own.
+ */
+static inline uint32_t frame_size(const struct gen *g, uint32_t usual)
+{
+	return g->c->deep_stacks ? 464 : usual;
+}
 
 /* ---- gen.c ---- */
 uint32_t emit(struct gen *g, struct bpf_insn insn); /* returns its index */

@@ -206,7 +206,7 @@ static void gen_body(struct gen *g, const struct sub *sub)
 	g->callback = sub->callback;
 	g->locked = 0;
 	g->nesting = g->loops = 0;
-	g->frame = 96;
+	g->frame = frame_size(g, 96);
 	g->budget = rng_range(&g->rng, 3, sub->callback ? 20 : 40);
 	for (uint32_t i = 0; i < sub->args; i++)
 		g->st.r[i + 1] = sub->arg[i];

@@ -156,7 +156,7 @@ static void report(uint64_t seed, const char *what, const char *log, struct endi
 	       opt.mutate ? " (mutated)" : "", what, *log ? ": " : "", log);
 	if (!opt.default_options) {
 		printf("options:");
-		side_options(&shown, seed, stdout);
+		side_options(&shown, &c, seed, stdout);
 		printf("\n");
 	}
 	if (opt.minimise) {

@@ -73,25 +73,27 @@ void side_close(struct side *side)
 		close(side->btf_fd);
 }
 
-void side_options(const struct side *side, uint64_t seed, FILE *out)
+static void set_option(const char *name, const char *value, FILE *out)
 {
-	/* Options that may exist; those that do not are passed over. */
-	static const char *const names[] = { "inline_helpers", "inline_percpu", "inline_loop",
-					     "private_stack" };
+	if (bpfu_option_set(name, value))
+		return; /* one that does not exist */
+	if (out)
+		fprintf(out, " %s=%s", name, value);
+}
+
+void side_options(const struct side *side, const struct diff_case *c, uint64_t seed, FILE *out)
+{
+	static const char *const names[] = { "inline_helpers", "inline_percpu", "inline_loop" };
+	static const char *const stacks[] = { "on", "auto", "off" };
 	struct rng rng = { .state = seed ^ 0x0b71035 };
 
 	if (side->kind == SIDE_KERNEL)
 		return;
 	bpfu_option_set("jit", side->kind == SIDE_JIT ? "on" : "off");
-	for (size_t i = 0; i < BPFU_ARRAY_SIZE(names); i++) {
-		const char *value = rng_percent(&rng, 60) ? "on" : "off";
-
-		if (!bpfu_option_get(names[i]))
-			continue;
-		bpfu_option_set(names[i], value);
-		if (out)
-			fprintf(out, " %s=%s", names[i], value);
-	}
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(names); i++)
+		set_option(names[i], rng_percent(&rng, 60) ? "on" : "off", out);
+	/* Frames of more than 512 bytes in all: off would refuse them. */
+	set_option("private_stack", stacks[rng_below(&rng, c->deep_stacks ? 2 : 3)], out);
 }
 
 /* ---- BTF: callbacks need func_info, so there are as many static functions as a case can have ----

@@ -40,8 +40,11 @@ struct side {
 int side_open(struct side *side, enum side_kind kind);
 void side_close(struct side *side);
 
-/* libbpfu's thread options for what is loaded next, from @seed; prints them to @out if not NULL. */
-void side_options(const struct side *side, uint64_t seed, FILE *out);
+/*
+ * libbpfu's thread options for what is loaded next, @c or a variant of it, drawn from @seed; prints
+ * them to @out if not NULL.
+ */
+void side_options(const struct side *side, const struct diff_case *c, uint64_t seed, FILE *out);
 
 /* What side_run() does besides loading. */
 enum side_flags {

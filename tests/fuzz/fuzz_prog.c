@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.maps_used = maps_used(&c.progs[0]);
 	if (is_slow(&c.progs[0]))
 		return 0;
-	side_options(&side, data[1], NULL);
+	side_options(&side, &c, data[1], NULL);
 	bpfu_interp_stack_fill = 0;
 	FUZZ_CHECK(side_run(&side, &c, &res, RUN_EXEC | RUN_CLONES, clones), "side");
 	if (res.load_err)
