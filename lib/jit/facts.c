@@ -158,7 +158,6 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 		callee = bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insn->imm);
 		if (callee < 0)
 			return -EINVAL;
-		facts->funcs[callee].is_callback = true;
 	} else if (insn->code == (BPF_JMP | BPF_CALL)) {
 		func->has_call = true;
 		if (insn->src_reg == BPF_PSEUDO_CALL &&
@@ -280,6 +279,18 @@ static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns)
 		if (sweep == MAX_SWEEPS)
 			for (uint32_t i = func->start; i < func->end; i++)
 				facts->live_in[i] = ALL_REGS;
+	}
+}
+
+/* The address of the callback of an inlined bpf_loop() is still there, but nobody reads it. */
+static void find_callbacks(struct bpfu_facts *facts, const struct bpf_insn *insns)
+{
+	for (uint32_t i = 0; i < facts->funcs[facts->func_cnt - 1].end; i++) {
+		if (facts->flags[i] & BPFU_FACT_SECOND || !bpfu_insn_is_pseudo_func(&insns[i]))
+			continue;
+		if (facts->live_in[i + 2] & BIT(insns[i].dst_reg))
+			facts->funcs[bpfu_facts_func_at(facts, i + 1 + (uint32_t)insns[i].imm)]
+				.is_callback = true;
 	}
 }
 
@@ -448,6 +459,7 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	if (tail)
 		spread_tail_reach(facts, prog->insns);
 	find_live(facts, prog->insns);
+	find_callbacks(facts, prog->insns);
 	find_zext(facts, prog->insns);
 	return 0;
 }

@@ -28,7 +28,7 @@ struct bpfu_func_facts {
 	bool has_call;                /* helpers or functions */
 	bool has_tail_call;
 	bool tail_reach;              /* it or a function it calls makes tail calls */
-	bool is_callback;             /* its address is taken */
+	bool is_callback;             /* its address is taken, and read */
 	bool has_may_goto;
 	bool has_loop;                /* a branch backwards */
 	bool has_div;

@@ -125,7 +125,7 @@ static bool is_private(const struct jprog *p, uint64_t frame)
 
 static bool is_on_thread_stack(uint64_t frame)
 {
-	uint64_t here = bpfu_u64(&here);
+	uint64_t here = bpfu_u64(__builtin_frame_address(0));
 
 	return frame < here + 65536 && frame > here - 65536;
 }
@@ -472,6 +472,30 @@ static void test_places(void **state)
 	jprog_release(&p);
 }
 
+/* An address that nobody reads makes no callback. */
+static void test_dead_callback(void **state)
+{
+	struct bpf_insn insns[] = {
+		LD64_LO(R2, BPF_PSEUDO_FUNC, 5), LD64_HI(0), /* -> 6 */
+		MOV_I(R1, 0), MOV_I(R2, 0),
+		CALL_REL(1), EXIT(),
+		ST(BPF_DW, R10, -64, 5), LDX(BPF_DW, R0, R10, -64), EXIT(),
+	};
+
+	for (int live = 0; live < 2; live++) {
+		struct jprog p;
+
+		if (live)
+			insns[2] = STX(BPF_DW, R10, -8, R2);
+		jprog_init(&p, insns, BPFU_ARRAY_SIZE(insns), 8);
+		jprog_sub(&p, 6, 64);
+		assert_int_equal(jprog_compile(&p, J_PRIVATE), 0);
+		assert_int_equal(p.jit.jit->private_stack.segments, 1 + live);
+		assert_int_equal(run_ctx(&p, NULL), 5);
+		jprog_release(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_overflow_is_noticed),
 		cmocka_unit_test(test_not_private),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_dead_callback),
 	};
 
 	if (!bpfu_jit_available()) {
