@@ -15,7 +15,8 @@
  *                                  ^ r10                  ^ r10
  *
  * Only the thread that owns the slot uses them, and whatever interrupts it has finished before it
- * goes on: top needs no atomic operations.
+ * goes on: top needs no atomic operations. In the child of a fork() the segments of runs that other
+ * threads had under way stay taken; runs on those slots use the thread's stack.
  */
 #ifndef BPFU_JIT_PRIVATE_STACK_H
 #define BPFU_JIT_PRIVATE_STACK_H
