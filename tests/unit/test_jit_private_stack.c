@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,9 +304,14 @@ static void test_signals(void **state)
 
 #define THREADS 8
 
+static _Atomic uint32_t elsewhere;
+
+/* Nothing is nested, so each run has the segment of its slot, before and after others ran. */
 static uint64_t hook_yield(uint64_t ctx, uint64_t frame)
 {
+	elsewhere += !is_private(checker, frame);
 	sched_yield();
+	elsewhere += !is_private(checker, frame);
 	return 0;
 }
 
@@ -333,6 +339,7 @@ static void test_threads(void **state)
 		pthread_join(threads[i], NULL);
 		assert_int_equal(bad[i], 0);
 	}
+	assert_int_equal(elsewhere, 0);
 	jprog_release(&p);
 }
 
