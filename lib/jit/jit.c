@@ -237,11 +237,8 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 	if (!err) {
 		const uint8_t *func = jit->code + bpfu_layout_label_off(
 			&ctx.layout, bpfu_jit_native_label(&ctx, 0));
-		/* A program that is entered by a tail call needs its private stack, too. */
 		uint8_t *tail = jit->code + bpfu_layout_label_off(
-			&ctx.layout, bpfu_jit_takes_segment(&ctx, 0) ?
-					     bpfu_jit_native_label(&ctx, 0) :
-					     bpfu_jit_direct_label(&ctx, 0));
+			&ctx.layout, bpfu_jit_direct_label(&ctx, 0));
 
 		jit->private_stack = ctx.private_stack;
 		jit->insn_off = take_insn_offsets(&ctx);

@@ -3,16 +3,21 @@
 #include "jit/private_stack.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "obj/prog.h"
 #include "percpu/percpu_alloc.h"
 #include "util/log.h"
 
-#define GUARD_SIZE 64
 #define GUARD_VALUE 0x5afe57acc5afe57aull
 #define FRAME_ALIGN 16
 #define MAX_SEGMENTS 4 /* for a run and callbacks within callbacks */
+
+_Static_assert(sizeof(struct bpfu_private_head) - offsetof(struct bpfu_private_head, busy) +
+			       BPFU_PRIVATE_GUARD + BPFU_PRIVATE_BIAS ==
+		       -BPFU_PRIVATE_BUSY,
+	       "busy lies where generated code looks for it");
 
 /* ---- places ---- */
 
@@ -93,14 +98,14 @@ void bpfu_private_stack_plan(struct bpfu_private_stack *stack, struct bpfu_facts
 		stack->segments += func->is_callback && func->private_reach;
 	}
 	stack->segments = BPFU_MIN(stack->segments, MAX_SEGMENTS);
-	stack->stride = stack->size + GUARD_SIZE;
+	stack->stride = stack->size + BPFU_PRIVATE_GUARD;
 }
 
 /* ---- memory ---- */
 
 static uint32_t first_segment(void)
 {
-	return sizeof(struct bpfu_private_head) + GUARD_SIZE;
+	return sizeof(struct bpfu_private_head) + BPFU_PRIVATE_GUARD;
 }
 
 static uint32_t total_size(const struct bpfu_private_stack *stack)
@@ -113,17 +118,17 @@ static uint64_t *guard_of(const struct bpfu_private_stack *stack, uint32_t cpu, 
 {
 	char *slot = bpfu_percpu_of(stack->mem, cpu);
 
-	return (uint64_t *)(slot + first_segment() - GUARD_SIZE + (size_t)n * stack->stride);
+	return (uint64_t *)(slot + first_segment() - BPFU_PRIVATE_GUARD + (size_t)n * stack->stride);
 }
 
 static void init_slot(struct bpfu_private_stack *stack, uint32_t cpu)
 {
 	struct bpfu_private_head *head = bpfu_percpu_of(stack->mem, cpu);
 
-	head->top = (uintptr_t)head + first_segment() + BPFU_PRIVATE_BIAS;
-	head->limit = head->top + (uint64_t)stack->segments * stack->stride;
+	head->top = (uintptr_t)head + first_segment() + stack->stride + BPFU_PRIVATE_BIAS;
+	head->limit = head->top + (uint64_t)(stack->segments - 1) * stack->stride;
 	for (uint32_t n = 0; n <= stack->segments; n++)
-		for (uint32_t i = 0; i < GUARD_SIZE / sizeof(uint64_t); i++)
+		for (uint32_t i = 0; i < BPFU_PRIVATE_GUARD / sizeof(uint64_t); i++)
 			guard_of(stack, cpu, n)[i] = GUARD_VALUE;
 }
 
@@ -140,7 +145,7 @@ int bpfu_private_stack_alloc(struct bpfu_private_stack *stack)
 /* Written to from the segment below it, or from the one above. */
 static const char *guard_damage(const uint64_t *guard)
 {
-	const uint32_t last = GUARD_SIZE / sizeof(uint64_t) - 1;
+	const uint32_t last = BPFU_PRIVATE_GUARD / sizeof(uint64_t) - 1;
 
 	for (uint32_t i = 0; i <= last; i++)
 		if (guard[i] != GUARD_VALUE)

@@ -54,39 +54,35 @@ exit
 -- expect
 0: push rbp
 1: mov rbp, rsp
-4: push r12
-6: movabs r11, 0x100000000000
-10: add r11, qword ptr fs:[0x100]
-19: push r11
-1b: mov r12, qword ptr [r11]
-1e: cmp r12, qword ptr [r11 + 8]
-22: jae 0x1003d
-24: lea rax, [r12 + 0x240]
-2c: mov qword ptr [r11], rax
-2f: call 0x10057
-34: pop r11
-36: mov qword ptr [r11], r12
-39: pop r12
-3b: pop rbp
-3c: ret
-3d: sub rsp, 0x200
-44: lea r12, [rsp + 0x80]
-4c: call 0x10057
-51: mov r12, qword ptr [rbp - 8]
-55: leave
-56: ret
-57: push rbp
-58: mov rbp, rsp
-5b: sub rsp, 8
-5f: push rbx
-60: mov qword ptr [r12 - 0x80], rdi
-65: call 0x10080
-6a: call 0x20030
-6f: call 0x10080
-74: mov rax, qword ptr [r12 - 0x80]
-79: pop rbx
-7a: leave
-7b: ret
+4: sub rsp, 8
+8: mov qword ptr [rbp - 8], r12
+c: movabs r12, 0x100000000100
+16: add r12, qword ptr fs:[0x100]
+1f: cmp dword ptr [r12 - 0xc8], 0
+28: jne 0x10063
+2a: mov dword ptr [r12 - 0xc8], 1
+36: push rbx
+37: mov qword ptr [r12 - 0x80], rdi
+3c: call 0x10080
+41: call 0x20030
+46: call 0x10080
+4b: mov rax, qword ptr [r12 - 0x80]
+50: pop rbx
+51: mov dword ptr [r12 - 0xc8], 0
+5d: mov r12, qword ptr [rbp - 8]
+61: leave
+62: ret
+63: sub rsp, 0x250
+6a: lea r12, [rsp + 0xd0]
+72: jmp 0x1002a
+74: int3
+75: int3
+76: int3
+77: int3
+78: int3
+79: int3
+7a: int3
+7b: int3
 7c: int3
 7d: int3
 7e: int3
@@ -121,30 +117,22 @@ exit
 -- expect
 0: push rbp
 1: mov rbp, rsp
-4: push r12
-6: movabs r11, 0x100000000000
-10: add r11, qword ptr fs:[0x100]
-19: push r11
-1b: mov r12, qword ptr [r11]
-1e: cmp r12, qword ptr [r11 + 8]
-22: jae 0x1003a
-24: lea rax, [r12 + 0x50]
-29: mov qword ptr [r11], rax
-2c: call 0x10051
-31: pop r11
-33: mov qword ptr [r11], r12
-36: pop r12
-38: pop rbp
-39: ret
-3a: sub rsp, 0x10
-3e: lea r12, [rsp + 0x80]
-46: call 0x10051
-4b: mov r12, qword ptr [rbp - 8]
-4f: leave
-50: ret
-51: mov qword ptr [r12 - 0x80], rdi
-56: mov rax, qword ptr [r12 - 0x80]
-5b: ret
+4: sub rsp, 8
+8: mov qword ptr [rbp - 8], r12
+c: movabs r12, 0x100000000100
+16: add r12, qword ptr fs:[0x100]
+1f: cmp dword ptr [r12 - 0xc8], 0
+28: jne 0x10052
+2a: mov dword ptr [r12 - 0xc8], 1
+36: mov qword ptr [r12 - 0x80], rdi
+3b: mov rax, qword ptr [r12 - 0x80]
+40: mov dword ptr [r12 - 0xc8], 0
+4c: mov r12, qword ptr [rbp - 8]
+50: leave
+51: ret
+52: sub rsp, 0x60
+56: lea r12, [rsp + 0xd0]
+5e: jmp 0x1002a
 
 -- case callback, private stack off, x86_64
 -- target x86_64
@@ -200,35 +188,25 @@ exit
 -- expect
 0: push rbp
 1: mov rbp, rsp
-4: push r12
-6: movabs r11, 0x100000000000
-10: add r11, qword ptr fs:[0x100]
-19: push r11
-1b: mov r12, qword ptr [r11]
-1e: cmp r12, qword ptr [r11 + 8]
-22: jae 0x1003d
-24: lea rax, [r12 + 0x80]
-2c: mov qword ptr [r11], rax
-2f: call 0x10054
-34: pop r11
-36: mov qword ptr [r11], r12
-39: pop r12
-3b: pop rbp
-3c: ret
-3d: sub rsp, 0x40
-41: lea r12, [rsp + 0x80]
-49: call 0x10054
-4e: mov r12, qword ptr [rbp - 8]
-52: leave
-53: ret
-54: push rbp
-55: mov rbp, rsp
-58: lea rsi, [rip + 0x21]
-5f: mov qword ptr [r12 - 0x48], 0
-68: mov edi, 0xa
-6d: call 0x20030
-72: pop rbp
-73: ret
+4: sub rsp, 0x10
+8: mov qword ptr [rbp - 8], r12
+c: movabs r12, 0x100000000100
+16: add r12, qword ptr fs:[0x100]
+1f: cmp dword ptr [r12 - 0xc8], 0
+28: jne 0x10062
+2a: mov dword ptr [r12 - 0xc8], 1
+36: lea rsi, [rip + 0x43]
+3d: mov qword ptr [r12 - 0x48], 0
+46: mov edi, 0xa
+4b: call 0x20030
+50: mov dword ptr [r12 - 0xc8], 0
+5c: mov r12, qword ptr [rbp - 8]
+60: leave
+61: ret
+62: sub rsp, 0x90
+69: lea r12, [rsp + 0xd0]
+71: jmp 0x1002a
+73: int3
 74: int3
 75: int3
 76: int3
@@ -326,52 +304,40 @@ exit
 -- expect
 0: stp x29, x30, [sp, #-0x20]!
 4: mov x29, sp
-8: movz x10, #0x1000, lsl #32
-c: mrs x9, tpidr_el0
-10: ldr x9, [x9, #0x100]
-14: add x9, x9, x10
-18: stp x25, x9, [sp, #0x10]
-1c: ldr x25, [x9]
-20: ldr x10, [x9, #8]
-24: cmp x25, x10
-28: b.hs #0x10050
-2c: movz w10, #0x240
-30: add x10, x10, x25
-34: str x10, [x9]
-38: bl #0x1006c
-3c: ldr x9, [sp, #0x18]
-40: str x25, [x9]
-44: ldr x25, [sp, #0x10]
-48: ldp x29, x30, [sp], #0x20
-4c: ret
-50: sub sp, sp, #0x200
-54: add x25, sp, #0x80
-58: bl #0x1006c
+8: str x25, [sp, #0x10]
+c: movz x10, #0x100
+10: movk x10, #0x1000, lsl #32
+14: mrs x9, tpidr_el0
+18: ldr x9, [x9, #0x100]
+1c: add x25, x9, x10
+20: ldur w9, [x25, #-0xc8]
+24: cbnz w9, #0x1006c
+28: movz w9, #0x1
+2c: stur w9, [x25, #-0xc8]
+30: stp x19, xzr, [sp, #-0x10]!
+34: mov x19, x0
+38: stur x19, [x25, #-0x80]
+3c: bl #0x10080
+40: bl #0x20030
+44: mov x7, x0
+48: bl #0x10080
+4c: ldur x7, [x25, #-0x80]
+50: mov x0, x7
+54: ldp x19, xzr, [sp], #0x10
+58: stur wzr, [x25, #-0xc8]
 5c: mov sp, x29
 60: ldr x25, [sp, #0x10]
 64: ldp x29, x30, [sp], #0x20
 68: ret
-6c: stp x29, x30, [sp, #-0x10]!
-70: mov x29, sp
-74: stp x19, xzr, [sp, #-0x10]!
-78: mov x19, x0
-7c: stur x19, [x25, #-0x80]
-80: bl #0x100b0
-84: bl #0x20030
-88: mov x7, x0
-8c: bl #0x100b0
-90: ldur x7, [x25, #-0x80]
-94: mov x0, x7
-98: ldp x19, xzr, [sp], #0x10
-9c: ldp x29, x30, [sp], #0x10
-a0: ret
-a4: brk #0x1
-a8: brk #0x1
-ac: brk #0x1
-b0: str xzr, [x25, #0x80]
-b4: movz w7, #0
-b8: mov x0, x7
-bc: ret
+6c: sub sp, sp, #0x250
+70: add x25, sp, #0xd0
+74: b #0x10028
+78: brk #0x1
+7c: brk #0x1
+80: str xzr, [x25, #0x80]
+84: movz w7, #0
+88: mov x0, x7
+8c: ret
 
 -- case leaf, private stack off, aarch64
 -- target aarch64
@@ -407,37 +373,29 @@ exit
 -- expect
 0: stp x29, x30, [sp, #-0x20]!
 4: mov x29, sp
-8: movz x10, #0x1000, lsl #32
-c: mrs x9, tpidr_el0
-10: ldr x9, [x9, #0x100]
-14: add x9, x9, x10
-18: stp x25, x9, [sp, #0x10]
-1c: ldr x25, [x9]
-20: ldr x10, [x9, #8]
-24: cmp x25, x10
-28: b.hs #0x10050
-2c: movz w10, #0x50
-30: add x10, x10, x25
-34: str x10, [x9]
-38: bl #0x1006c
-3c: ldr x9, [sp, #0x18]
-40: str x25, [x9]
-44: ldr x25, [sp, #0x10]
-48: ldp x29, x30, [sp], #0x20
-4c: ret
-50: sub sp, sp, #0x10
-54: add x25, sp, #0x80
-58: bl #0x1006c
-5c: mov sp, x29
-60: ldr x25, [sp, #0x10]
-64: ldp x29, x30, [sp], #0x20
-68: ret
-6c: sub x1, x25, #0x70
-70: sub x1, x1, #0x10
-74: str x0, [x1]
-78: ldur x7, [x25, #-0x80]
-7c: mov x0, x7
-80: ret
+8: str x25, [sp, #0x10]
+c: movz x10, #0x100
+10: movk x10, #0x1000, lsl #32
+14: mrs x9, tpidr_el0
+18: ldr x9, [x9, #0x100]
+1c: add x25, x9, x10
+20: ldur w9, [x25, #-0xc8]
+24: cbnz w9, #0x10058
+28: movz w9, #0x1
+2c: stur w9, [x25, #-0xc8]
+30: sub x1, x25, #0x70
+34: sub x1, x1, #0x10
+38: str x0, [x1]
+3c: ldur x7, [x25, #-0x80]
+40: mov x0, x7
+44: stur wzr, [x25, #-0xc8]
+48: mov sp, x29
+4c: ldr x25, [sp, #0x10]
+50: ldp x29, x30, [sp], #0x20
+54: ret
+58: sub sp, sp, #0x60
+5c: add x25, sp, #0xd0
+60: b #0x10028
 
 -- case callback, private stack off, aarch64
 -- target aarch64
@@ -494,73 +452,61 @@ exit
 -- expect
 0: stp x29, x30, [sp, #-0x20]!
 4: mov x29, sp
-8: movz x10, #0x1000, lsl #32
-c: mrs x9, tpidr_el0
-10: ldr x9, [x9, #0x100]
-14: add x9, x9, x10
-18: stp x25, x9, [sp, #0x10]
-1c: ldr x25, [x9]
-20: ldr x10, [x9, #8]
-24: cmp x25, x10
-28: b.hs #0x10050
-2c: movz w10, #0x80
-30: add x10, x10, x25
-34: str x10, [x9]
-38: bl #0x1006c
-3c: ldr x9, [sp, #0x18]
-40: str x25, [x9]
-44: ldr x25, [sp, #0x10]
-48: ldp x29, x30, [sp], #0x20
-4c: ret
-50: sub sp, sp, #0x40
-54: add x25, sp, #0x80
-58: bl #0x1006c
-5c: mov sp, x29
-60: ldr x25, [sp, #0x10]
-64: ldp x29, x30, [sp], #0x20
-68: ret
-6c: stp x29, x30, [sp, #-0x10]!
-70: mov x29, sp
-74: movz w0, #0xa
-78: adrp x1, #0x10000
-7c: add x1, x1, #0xa0
-80: stur xzr, [x25, #-0x48]
-84: bl #0x20030
-88: mov x7, x0
-8c: mov x0, x7
-90: ldp x29, x30, [sp], #0x10
-94: ret
-98: brk #0x1
-9c: brk #0x1
-a0: stp x29, x30, [sp, #-0x20]!
-a4: mov x29, sp
-a8: movz x10, #0x1000, lsl #32
-ac: mrs x9, tpidr_el0
-b0: ldr x9, [x9, #0x100]
-b4: add x9, x9, x10
-b8: stp x25, x9, [sp, #0x10]
-bc: ldr x25, [x9]
-c0: ldr x10, [x9, #8]
-c4: cmp x25, x10
-c8: b.hs #0x100f0
-cc: movz w10, #0x80
-d0: add x10, x10, x25
-d4: str x10, [x9]
-d8: bl #0x1010c
-dc: ldr x9, [sp, #0x18]
-e0: str x25, [x9]
-e4: ldr x25, [sp, #0x10]
-e8: ldp x29, x30, [sp], #0x20
+8: str x25, [sp, #0x10]
+c: movz x10, #0x100
+10: movk x10, #0x1000, lsl #32
+14: mrs x9, tpidr_el0
+18: ldr x9, [x9, #0x100]
+1c: add x25, x9, x10
+20: ldur w9, [x25, #-0xc8]
+24: cbnz w9, #0x10060
+28: movz w9, #0x1
+2c: stur w9, [x25, #-0xc8]
+30: movz w0, #0xa
+34: adrp x1, #0x10000
+38: add x1, x1, #0x70
+3c: stur xzr, [x25, #-0x48]
+40: bl #0x20030
+44: mov x7, x0
+48: mov x0, x7
+4c: stur wzr, [x25, #-0xc8]
+50: mov sp, x29
+54: ldr x25, [sp, #0x10]
+58: ldp x29, x30, [sp], #0x20
+5c: ret
+60: sub sp, sp, #0x90
+64: add x25, sp, #0xd0
+68: b #0x10028
+6c: brk #0x1
+70: stp x29, x30, [sp, #-0x20]!
+74: mov x29, sp
+78: movz x10, #0x1000, lsl #32
+7c: mrs x9, tpidr_el0
+80: ldr x9, [x9, #0x100]
+84: add x9, x9, x10
+88: stp x25, x9, [sp, #0x10]
+8c: ldr x25, [x9]
+90: ldr x10, [x9, #8]
+94: cmp x25, x10
+98: b.hs #0x100c0
+9c: movz w10, #0x80
+a0: add x10, x10, x25
+a4: str x10, [x9]
+a8: bl #0x100dc
+ac: ldr x9, [sp, #0x18]
+b0: str x25, [x9]
+b4: ldr x25, [sp, #0x10]
+b8: ldp x29, x30, [sp], #0x20
+bc: ret
+c0: sub sp, sp, #0x40
+c4: add x25, sp, #0x80
+c8: bl #0x100dc
+cc: mov sp, x29
+d0: ldr x25, [sp, #0x10]
+d4: ldp x29, x30, [sp], #0x20
+d8: ret
+dc: movz w10, #0x1
+e0: stur x10, [x25, #-0x48]
+e4: movz w7, #0
+e8: mov x0, x7
 ec: ret
-f0: sub sp, sp, #0x40
-f4: add x25, sp, #0x80
-f8: bl #0x1010c
-fc: mov sp, x29
-100: ldr x25, [sp, #0x10]
-104: ldp x29, x30, [sp], #0x20
-108: ret
-10c: movz w10, #0x1
-110: stur x10, [x25, #-0x48]
-114: movz w7, #0
-118: mov x0, x7
-11c: ret

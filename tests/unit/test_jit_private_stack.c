@@ -201,6 +201,20 @@ static void test_nested_runs(void **state)
 
 /* ---- callbacks ---- */
 
+static unsigned reruns;
+
+/* Runs the whole program again, main, callbacks and all, from within its callbacks. */
+static uint64_t hook_rerun(uint64_t r1, uint64_t frame)
+{
+	struct ctx ctx = { 0x7000 + reruns, 4 };
+
+	if (reruns < 30) {
+		reruns++;
+		damage += run_ctx(checker, &ctx) != 1;
+	}
+	return 0;
+}
+
 /*
  * callback(level, ctx) fills its frame, calls itself through the helper while ctx->level < 6, and
  * checks its frame: more activations of one function at a time than there are segments.
@@ -252,6 +266,12 @@ static void test_callback_in_callback(void **state)
 	assert_int_equal(seen_cnt, 7);
 	ctx = (struct ctx){ 5, 0 };
 	assert_int_equal(jprog_run_interp(&p, &ctx), 1);
+	jprog_hook = hook_rerun;
+	checker = &p;
+	ctx = (struct ctx){ 5, 0 };
+	assert_int_equal(run_ctx(&p, &ctx), 1);
+	assert_int_equal(reruns, 30);
+	assert_int_equal(damage, 0);
 	jprog_release(&p);
 }
 

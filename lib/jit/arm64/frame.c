@@ -29,7 +29,7 @@ static void plan_frame(struct a64_jit *j)
 	j->fp_base = func->private_stack ? A64_SEGMENT : A64_SP;
 	j->fp_disp = func->private_stack ? (int32_t)func->private_top - BPFU_PRIVATE_BIAS :
 					   (int32_t)j->stack;
-	j->frame = j->stack || func->has_call || func->tail_reach;
+	j->frame = j->stack || func->has_call || func->tail_reach || j->main_segment;
 }
 
 /*
@@ -57,9 +57,43 @@ static void call_direct(struct a64_jit *j, uint32_t f)
 			  bpfu_jit_direct_label(j->ctx, f));
 }
 
+/* Of the prologue of main, with its own x25 saved already: see the one of x86-64. */
+static void take_main_segment(struct a64_jit *j)
+{
+	j->segment_busy = bpfu_layout_new_label(j->l);
+	j->segment_taken = bpfu_layout_new_label(j->l);
+	bpfu_a64_mov_imm(j, A64_TMP2, bpfu_private_stack_main(&j->ctx->private_stack));
+	bpfu_a64_percpu_off(j, A64_TMP1, A64_TMP3);
+	a64_emit(j, a64_add(true, A64_SEGMENT, A64_TMP1, A64_TMP2));
+	a64_emit(j, a64_ls_simm9(A64_LDR, A64_W, A64_TMP1, A64_SEGMENT, BPFU_PRIVATE_BUSY));
+	a64_branch_cb(j, true, false, A64_TMP1, j->segment_busy);
+	bpfu_layout_set_label(j->l, j->segment_taken);
+	a64_emit(j, a64_movz(false, A64_TMP1, 1, 0));
+	a64_emit(j, a64_ls_simm9(A64_STR, A64_W, A64_TMP1, A64_SEGMENT, BPFU_PRIVATE_BUSY));
+}
+
+static void sub_sp(struct a64_jit *j, uint32_t size)
+{
+	if (size >> 12)
+		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, size & ~4095u));
+	if (size & 4095)
+		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, size & 4095));
+}
+
+/* The thread's stack instead, busy and all, so that the epilogue need not tell them apart. */
+void bpfu_a64_finish(struct a64_jit *j)
+{
+	if (!j->main_segment)
+		return;
+	bpfu_layout_set_label(j->l, j->segment_busy);
+	sub_sp(j, bpfu_private_stack_spare(&j->ctx->private_stack));
+	a64_emit(j, a64_add_i(true, A64_SEGMENT, A64_SP, BPFU_PRIVATE_SPARE_BASE));
+	a64_branch(j, A64_AL, j->segment_taken);
+}
+
 /*
- * native: head = this slot's part of the private stack       ; where C enters and frames of the
- *         if (head->top >= head->limit) goto full            ; function or its callees are there
+ * native: head = this slot's part of the private stack       ; where C enters a callback and frames
+ *         if (head->top >= head->limit) goto full            ; of it or of its callees are there
  *         x25 = head->top; head->top = x25 + stride
  *         call direct
  *         head->top = x25
@@ -98,10 +132,7 @@ static void segment_stub(struct a64_jit *j, uint32_t f)
 	a64_emit(j, a64_ret());
 
 	bpfu_layout_set_label(j->l, full);
-	if (stack->size >> 12)
-		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, stack->size & ~4095u));
-	if (stack->size & 4095)
-		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, stack->size & 4095));
+	sub_sp(j, stack->size);
 	a64_emit(j, a64_add_i(true, A64_SEGMENT, A64_SP, BPFU_PRIVATE_BIAS));
 	call_direct(j, f);
 	a64_emit(j, a64_add_i(true, A64_SP, A64_FP, 0));
@@ -113,19 +144,24 @@ static void segment_stub(struct a64_jit *j, uint32_t f)
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 {
 	j->func = &j->ctx->facts.funcs[f];
+	j->main_segment = !f && bpfu_jit_takes_segment(j->ctx, f);
 	plan_frame(j);
 
 	bpfu_layout_func(j->l);
 	bpfu_layout_set_label(j->l, bpfu_jit_native_label(j->ctx, f));
 	if (j->func->tail_reach && (!f || j->func->is_callback))
 		counter_stub(j, f);
-	else if (bpfu_jit_takes_segment(j->ctx, f))
+	else if (f && bpfu_jit_takes_segment(j->ctx, f))
 		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
 
 	if (j->frame) {
-		a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -16));
+		a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, j->main_segment ? -32 : -16));
 		a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	}
+	if (j->main_segment) {
+		a64_emit(j, a64_ls_uimm(A64_STR, A64_D, A64_SEGMENT, A64_SP, 16));
+		take_main_segment(j);
 	}
 	for (unsigned i = 0; i < j->save_cnt; i += 2)
 		a64_emit(j, a64_stp_pre(j->save[i], j->save[i + 1], A64_SP, -16));
@@ -144,8 +180,13 @@ void bpfu_a64_epilogue(struct a64_jit *j)
 		a64_emit(j, a64_add_i(true, A64_SP, A64_SP, j->stack));
 	for (unsigned i = j->save_cnt; i > 0; i -= 2)
 		a64_emit(j, a64_ldp_post(j->save[i - 2], j->save[i - 1], A64_SP, 16));
+	if (j->main_segment) {
+		a64_emit(j, a64_ls_simm9(A64_STR, A64_W, A64_ZR, A64_SEGMENT, BPFU_PRIVATE_BUSY));
+		a64_emit(j, a64_add_i(true, A64_SP, A64_FP, 0)); /* it may have been a spare one */
+		a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_SP, 16));
+	}
 	if (j->frame)
-		a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 16));
+		a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, j->main_segment ? 32 : 16));
 }
 
 /*

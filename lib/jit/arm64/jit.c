@@ -48,6 +48,7 @@ static int lower_func(struct a64_jit *j, uint32_t f)
 		if (err)
 			return err;
 	}
+	bpfu_a64_finish(j);
 	return 0;
 }
 

@@ -44,6 +44,9 @@ struct a64_jit {
 	uint32_t stack;      /* bytes of the BPF frame, a multiple of 16 */
 	uint8_t fp_base;     /* r10 is this register … */
 	int32_t fp_disp;     /* … plus this */
+	bool main_segment;      /* takes the first segment of private stack: */
+	uint32_t segment_busy;  /* label of what happens if it is in use, */
+	uint32_t segment_taken; /* … and where that goes on */
 	uint32_t idx;        /* the instruction */
 };
 
@@ -127,6 +130,7 @@ void bpfu_a64_percpu_off(struct a64_jit *j, uint8_t rd, uint8_t tmp);
 
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
 void bpfu_a64_epilogue(struct a64_jit *j);
+void bpfu_a64_finish(struct a64_jit *j); /* after the function's last instruction */
 
 /* ---- groups of instructions: 0 or -EINVAL if the instruction is unknown ---- */
 

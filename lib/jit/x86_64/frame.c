@@ -50,7 +50,7 @@ static void plan_frame(struct x86_jit *j)
 	const struct bpfu_func_facts *func = j->func;
 	bool stack = func->used >> BPF_REG_10 & 1 && !func->private_stack;
 
-	j->frame = func->has_call || func->tail_reach || func->has_may_goto ||
+	j->frame = func->has_call || func->tail_reach || func->has_may_goto || j->main_segment ||
 		   (stack && func->fp_is_operand);
 	j->locals = stack ? func->stack : 0;
 	if (func->tail_reach) {
@@ -61,11 +61,16 @@ static void plan_frame(struct x86_jit *j)
 		j->locals += 8;
 		j->may_goto_off = -(int32_t)j->locals;
 	}
+	if (j->main_segment) {
+		j->locals += 8;
+		j->segment_off = -(int32_t)j->locals;
+	}
 	if (func->has_call) {
 		/* rsp is a multiple of 16 after rbp has been pushed. */
 		if ((j->locals + 8 * j->save_cnt) % 16)
 			j->locals += 8;
-	} else if (!func->tail_reach && (!j->frame || !j->save_cnt) && j->locals <= RED_ZONE) {
+	} else if (!func->tail_reach && !j->main_segment && (!j->frame || !j->save_cnt) &&
+		   j->locals <= RED_ZONE) {
 		j->locals = 0;
 	}
 	if (stack && !j->frame) {
@@ -100,9 +105,46 @@ static void counter_stub(struct x86_jit *j, uint32_t f)
 	x86_ret(j->cb);
 }
 
+static struct x86_mem percpu_off(const struct x86_jit *j)
+{
+	return x86_mem_fs((int32_t)(j->ctx->target.self_tpoff +
+				    (int64_t)offsetof(struct bpfu_cpu_self, percpu_off)));
+}
+
 /*
- * native: head = this slot's part of the private stack       ; where C enters and frames of the
- *         if (head->top >= head->limit) goto full            ; function or its callees are there
+ * In main's prologue:
+ *         r12 = main's segment on this slot
+ *         if (busy) goto segment_busy
+ * taken:  busy = 1
+ */
+static void take_main_segment(struct x86_jit *j)
+{
+	struct x86_mem busy = x86_mem_bd(X86_SEGMENT, BPFU_PRIVATE_BUSY);
+
+	j->segment_busy = bpfu_layout_new_label(j->l);
+	j->segment_taken = bpfu_layout_new_label(j->l);
+	x86_store(j->cb, 8, x86_mem_bd(X86_RBP, j->segment_off), X86_SEGMENT);
+	bpfu_x86_mov_imm(j, X86_SEGMENT, bpfu_private_stack_main(&j->ctx->private_stack));
+	x86_alu_rm(j->cb, X86_ADD, 8, X86_SEGMENT, percpu_off(j));
+	x86_alu_mi(j->cb, X86_CMP, 4, busy, 0);
+	x86_branch(j, X86_CC_NE, j->segment_busy);
+	bpfu_layout_set_label(j->l, j->segment_taken);
+	x86_store_i(j->cb, 4, busy, 1);
+}
+
+/* The thread's stack instead, busy and all, so that the epilogue need not tell them apart. */
+static void take_spare_segment(struct x86_jit *j)
+{
+	bpfu_layout_set_label(j->l, j->segment_busy);
+	x86_alu_ri(j->cb, X86_SUB, true, X86_RSP,
+		   (int32_t)bpfu_private_stack_spare(&j->ctx->private_stack));
+	x86_lea(j->cb, true, X86_SEGMENT, x86_mem_bd(X86_RSP, BPFU_PRIVATE_SPARE_BASE));
+	x86_branch(j, X86_JMP, j->segment_taken);
+}
+
+/*
+ * native: head = this slot's part of the private stack       ; where C enters a callback and frames
+ *         if (head->top >= head->limit) goto full            ; of it or of its callees are there
  *         r12 = head->top; head->top = r12 + stride
  *         call direct
  *         head->top = r12
@@ -120,9 +162,7 @@ static void segment_stub(struct x86_jit *j, uint32_t f)
 	x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
 	x86_push(j->cb, X86_SEGMENT);
 	bpfu_x86_mov_imm(j, X86_SCRATCH, (uintptr_t)stack->mem);
-	x86_alu_rm(j->cb, X86_ADD, 8, X86_SCRATCH,
-		   x86_mem_fs((int32_t)(j->ctx->target.self_tpoff +
-					(int64_t)offsetof(struct bpfu_cpu_self, percpu_off))));
+	x86_alu_rm(j->cb, X86_ADD, 8, X86_SCRATCH, percpu_off(j));
 	x86_push(j->cb, X86_SCRATCH);
 	x86_load(j->cb, 8, X86_SEGMENT, top);
 	x86_alu_rm(j->cb, X86_CMP, 8, X86_SEGMENT, limit);
@@ -151,6 +191,7 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 
 	j->func = &j->ctx->facts.funcs[f];
 	j->exit_done = false;
+	j->main_segment = !f && bpfu_jit_takes_segment(j->ctx, f);
 	assign_regs(j);
 	bpfu_x86_plan_pins(j);
 	plan_frame(j);
@@ -160,7 +201,7 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 	stub = j->func->tail_reach && (!f || j->func->is_callback);
 	if (stub)
 		counter_stub(j, f);
-	else if (bpfu_jit_takes_segment(j->ctx, f))
+	else if (f && bpfu_jit_takes_segment(j->ctx, f))
 		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
 
@@ -172,6 +213,8 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 		x86_alu_ri(j->cb, X86_SUB, true, X86_RSP, (int32_t)j->locals);
 	if (j->func->tail_reach)
 		x86_store(j->cb, 8, x86_mem_bd(X86_RBP, j->counter_off), X86_RAX);
+	if (j->main_segment)
+		take_main_segment(j);
 	for (unsigned i = 0; i < j->save_cnt; i++)
 		x86_push(j->cb, j->save[i]);
 	if (j->func->has_may_goto)
@@ -184,6 +227,10 @@ void bpfu_x86_epilogue(struct x86_jit *j)
 {
 	for (unsigned i = j->save_cnt; i-- > 0;)
 		x86_pop(j->cb, j->save[i]);
+	if (j->main_segment) {
+		x86_store_i(j->cb, 4, x86_mem_bd(X86_SEGMENT, BPFU_PRIVATE_BUSY), 0);
+		x86_load(j->cb, 8, X86_SEGMENT, x86_mem_bd(X86_RBP, j->segment_off));
+	}
 	if (j->locals && j->frame)
 		x86_leave(j->cb);
 	else if (j->locals)
@@ -231,6 +278,8 @@ static void cold_signed(struct x86_jit *j, const struct x86_cold *c)
 
 void bpfu_x86_flush_cold(struct x86_jit *j)
 {
+	if (j->main_segment)
+		take_spare_segment(j);
 	for (uint32_t i = 0; i < j->cold_cnt; i++) {
 		const struct x86_cold *c = &j->cold[i];
 

@@ -68,6 +68,10 @@ struct x86_jit {
 	uint32_t locals;           /* bytes below rbp before the pushed registers */
 	int32_t counter_off;       /* tail_reach: where the pointer to the counter is kept */
 	int32_t may_goto_off;      /* has_may_goto: iterations left */
+	bool main_segment;         /* takes the first segment of private stack: */
+	int32_t segment_off;       /* where the caller's r12 is kept */
+	uint32_t segment_busy;     /* label of what happens if it is in use, */
+	uint32_t segment_taken;    /* … and where that goes on */
 	uint32_t exit_label;       /* of the epilogue, valid if exit_done */
 	bool exit_done;
 
