@@ -111,6 +111,44 @@ BPFU_API int bpfu_func_register(void *addr, const char *decl, unsigned int flags
 	__attribute__((noipa, patchable_function_entry(BPFU_PROBE_NOPS, 0)))
 #endif
 
+/* ---- what a program became; bpflab dump shows it ---- */
+
+struct bpf_insn;
+
+/*
+ * Print one instruction as the kernel's verifier log does: "(85) call bpf_ktime_get_ns#5". Of
+ * LD_IMM64 both slots are read. Returns the length of the full text, as snprintf() does.
+ */
+BPFU_API int bpfu_insn_text(char *buf, size_t size, const struct bpf_insn *insn);
+
+/* Machine code of a program. All offsets are from its first byte. */
+struct bpfu_code {
+	uint64_t base;       /* the address of that byte */
+	const uint8_t *bytes;
+	uint32_t size;
+	uint32_t insn_cnt;   /* of the instructions that it was made from, as BPF_OBJ_GET_INFO_BY_FD */
+	uint32_t func_cnt;   /*   has them, and how many functions they are */
+	const uint32_t *insn_off; /* of each instruction's code, and of the end: insn_cnt + 1 */
+	const uint32_t *func_off;
+	const uint32_t *func_len;
+};
+
+/*
+ * The machine code of a loaded program. @arch NULL: what runs here. "x86_64" or "aarch64": what
+ * would run on such a machine, with all optional instructions, at an address within reach of the
+ * helpers. bpfu_code_free() frees it. 0, -EBADF, -EINVAL (not a program), -ENOENT (the program is not
+ * compiled), -EOPNOTSUPP (no such architecture), -ENOMEM, or what the compiler says.
+ */
+BPFU_API int bpfu_prog_code(int prog_fd, const char *arch, struct bpfu_code **code);
+BPFU_API void bpfu_code_free(struct bpfu_code *code);
+
+/*
+ * What an address in a program's instructions or machine code is: "bpf_ktime_get_ns" of a helper,
+ * "map counts" of a map, "map counts[2] value+16" of a place in its values. 0, -ENOENT if it is
+ * nothing of the kind, or -EBADF, -EINVAL as above.
+ */
+BPFU_API int bpfu_prog_symbol(int prog_fd, uint64_t addr, char *buf, size_t size);
+
 enum bpfu_log_level { BPFU_LOG_ERROR, BPFU_LOG_WARN, BPFU_LOG_INFO, BPFU_LOG_DEBUG };
 
 /*

@@ -161,4 +161,10 @@ struct bpfu_percpu_array {
 	void *pptrs[];
 };
 
+/*
+ * What @addr is to @map, for listings: "map NAME" of itself, "map NAME[2] value+16" of a place in its
+ * values, "… value per CPU", "… per-CPU pointer". 0 or -ENOENT (map_describe.c).
+ */
+int bpfu_map_describe(const struct bpfu_map *map, uint64_t addr, char *buf, size_t size);
+
 #endif
