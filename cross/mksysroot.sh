@@ -9,7 +9,7 @@ set -eu
 
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 packages=(libbpf-dev libbpf1 libelf-dev libelf1 zlib1g-dev zlib1g libjansson-dev libjansson4
-	libcmocka-dev libcmocka0 libzstd1)
+	libcmocka-dev libcmocka0 libcapstone-dev libcapstone4 libzstd1)
 stamp=$out/.packages
 
 [ "$(cat "$stamp" 2>/dev/null)" = "${packages[*]}" ] && exit 0
