@@ -19,6 +19,12 @@ enum exit_status {
 int cmd_list(const struct opts *opts);
 int cmd_run(const struct opts *opts);
 int cmd_compare(const struct opts *opts);
+int cmd_dump(const struct opts *opts);
+/*
+ * Start the program anew with the same addresses in every process, unless that is so already or
+ * cannot be had. Only dump wants it.
+ */
+void dump_fix_addresses(char **argv);
 int cmd_noise(const struct opts *opts);
 int cmd_doctor(const struct opts *opts);
 

@@ -61,6 +61,8 @@ static int run_command(const struct opts *opts)
 		return cmd_run(opts);
 	case CMD_COMPARE:
 		return cmd_compare(opts);
+	case CMD_DUMP:
+		return cmd_dump(opts);
 	case CMD_NOISE:
 		return cmd_noise(opts);
 	case CMD_DOCTOR:
@@ -83,6 +85,8 @@ int main(int argc, char **argv)
 		print_error(&e);
 		status = EXIT_USAGE;
 	} else {
+		if (opts.command == CMD_DUMP)
+			dump_fix_addresses(argv);
 		libbpf_log_init(opts.verbose);
 		status = run_command(&opts);
 	}

@@ -28,6 +28,7 @@ struct opt_row {
 	opt_parser parse;
 	size_t offset;
 	uint64_t min, max;
+	unsigned int nr_values; /* 0: one, if it takes any */
 };
 
 static const struct {
@@ -41,6 +42,8 @@ static const struct {
 	  "measure; without a name: the quick suite on every target that works" },
 	{ "compare", CMD_COMPARE, "A B [BENCH | GLOB]...",
 	  "is B faster than A? two targets, two object files, or two result files" },
+	{ "dump", CMD_DUMP, "BENCH | PROG.bpf.o [PROGRAM]",
+	  "the code a program became, or the difference of two" },
 	{ "noise", CMD_NOISE, "[BENCH | GLOB]...",
 	  "the smallest difference this machine can show in 1, 10 and 60 seconds" },
 	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
@@ -114,6 +117,16 @@ static int parse_string(struct opts *opts, const struct opt_row *row, const char
 		return -EINVAL;
 	*(const char **)field(opts, row) = value;
 	return 0;
+}
+
+static int parse_arch(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	static const char *const names[] = { "x86_64", "x86", "aarch64", "arm64" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(value, names[i]))
+			return parse_string(opts, row, value);
+	return -EINVAL;
 }
 
 static int parse_u32(struct opts *opts, const struct opt_row *row, const char *value)
@@ -198,8 +211,20 @@ static const struct opt_row option_table[] = {
 	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off (repeatable)",
 	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE, parse_list,
 	  AT(on) },
+	{ 0, "on", "TARGET", "where to load (user; repeatable)",
+	  "a target, such as user, host or user:jit=off", CMD_DUMP, parse_list, AT(on) },
 	{ 0, "on", "TARGET", "where to compare two object files (user)",
 	  "a target, such as user, host or user:jit=off", CMD_COMPARE, parse_list, AT(on) },
+	{ 0, "xlated", NULL, "BPF instructions as the verifier left them (the default)", NULL, CMD_DUMP,
+	  parse_flag, AT(xlated) },
+	{ 0, "jited", NULL, "machine code", NULL, CMD_DUMP, parse_flag, AT(jited) },
+	{ 0, "arch", "ARCH", "machine code for x86_64 or arm64, whatever this machine is",
+	  "x86_64 or arm64", CMD_DUMP, parse_arch, AT(arch) },
+	{ 0, "diff", "A B", "the difference of two targets, or of two object files",
+	  "two targets or two object files", CMD_DUMP, parse_list, AT(diff), 0, 0, 2 },
+	{ 0, "bytes", NULL, "also the bytes of each instruction", NULL, CMD_DUMP, parse_flag,
+	  AT(bytes) },
+	{ 0, "no-source", NULL, "without source lines", NULL, CMD_DUMP, parse_flag, AT(no_source) },
 	{ 'd', "duration", "SEC", "length of the whole run (10); with --classic, of each bench (5)",
 	  "a number of seconds above 0", CMD_RUN, parse_seconds, AT(duration), 1 },
 	{ 'd', "duration", "SEC", "stop after this long, decided or not (no limit)",
@@ -248,7 +273,7 @@ static const struct opt_row option_table[] = {
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
 	  "a file name, or -", CMD_MEASURE, parse_string, AT(json) },
-	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR, parse_flag, AT(json_stdout) },
+	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP, parse_flag, AT(json_stdout) },
 	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
 	  "a file name, or -", CMD_RUN | CMD_COMPARE, parse_string, AT(csv) },
 	{ 0, "classic", NULL, "throughput in the words of the kernel's bench tool",
@@ -256,12 +281,13 @@ static const struct opt_row option_table[] = {
 	{ 'q', "quiet", NULL, "results only: no progress, remarks or per-second lines",
 	  NULL, CMD_MEASURE, parse_flag, AT(quiet) },
 	{ 'v', "verbose", NULL, "show libbpf's and the verifier's log",
-	  NULL, CMD_MEASURE | CMD_LIST | CMD_DOCTOR, parse_flag, AT(verbose) },
+	  NULL, CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP, parse_flag,
+	  AT(verbose) },
 	{ 'l', "list", NULL, "list the benches and exit", NULL, CMD_RUN, parse_flag, AT(list) },
 	{ 'h', "help", NULL, "help on the command", NULL,
-	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_HELP, parse_flag, AT(help) },
+	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_HELP, parse_flag, AT(help) },
 	{ 'V', "version", NULL, "version of bpflab", NULL,
-	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_HELP, parse_flag, AT(version) },
+	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_HELP, parse_flag, AT(version) },
 };
 /* clang-format on */
 
@@ -348,6 +374,16 @@ static int parse_long(struct opts *opts, int argc, char **argv, int *idx, struct
 		if (*idx + 1 >= argc)
 			return errline_set(e, -EINVAL, "--%s needs a value: %s", row->name,
 					   row->expects);
+		value = argv[++*idx];
+	}
+	for (unsigned int i = 1; i < row->nr_values; i++) {
+		int err = apply(opts, row, value, e);
+
+		if (err)
+			return err;
+		if (*idx + 1 >= argc)
+			return errline_set(e, -EINVAL, "--%s needs %u values: %s", row->name,
+					   row->nr_values, row->expects);
 		value = argv[++*idx];
 	}
 	return apply(opts, row, value, e);

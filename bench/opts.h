@@ -21,6 +21,7 @@ enum command {
 	CMD_HELP = 1u << 3,
 	CMD_COMPARE = 1u << 4,
 	CMD_NOISE = 1u << 5,
+	CMD_DUMP = 1u << 12,
 };
 
 #define OPTS_MAX_LIST 64
@@ -36,6 +37,7 @@ struct opts {
 	size_t nr_args;
 
 	struct opts_list on;    /* --on */
+	struct opts_list diff;  /* --diff: none, or A and B */
 	struct opts_list sweep; /* --sweep, unparsed */
 	double duration;        /* -d, seconds; 0: not given */
 	double warmup;          /* -w, seconds; < 0: not given */
@@ -66,6 +68,11 @@ struct opts {
 	bool strict;
 	bool quick;
 	bool rigorous;
+	const char *arch; /* dump */
+	bool xlated;
+	bool jited;
+	bool bytes;
+	bool no_source;
 	bool help;
 	bool version;
 };

@@ -92,7 +92,7 @@ static const struct type_row *find_type(const struct bpf_program *prog)
 	return NULL;
 }
 
-static struct bpf_object *open_object(const char *path, struct errline *e)
+struct bpf_object *object_open_file(const char *path, struct errline *e)
 {
 	struct bpf_object *obj;
 	const char *detail;
@@ -168,7 +168,7 @@ static struct object_load *get_load(const struct object_prog *op, const struct t
 		errno = ENOMEM;
 		return NULL;
 	}
-	load->obj = open_object(op->path, e);
+	load->obj = object_open_file(op->path, e);
 	err = load->obj ? choose_programs(load->obj, op->path, e) : -errno;
 	if (err >= 0) {
 		libbpf_log_clear();
@@ -410,7 +410,7 @@ int object_add(struct suite *s, const char *arg, struct errline *e)
 
 	if (!path)
 		return errline_set(e, -ENOMEM, "out of memory");
-	obj = open_object(path, e);
+	obj = object_open_file(path, e);
 	err = obj ? add_programs(s, obj, path, dot_o ? dot_o + 3 : NULL, e) : -errno;
 	bpf_object__close(obj);
 	free(path);

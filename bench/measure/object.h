@@ -11,8 +11,13 @@
 
 #include "measure/suite.h"
 
+struct bpf_object;
+
 /* True if @arg names a file rather than a bench. */
 bool object_is_path(const char *arg);
+
+/* Open @path with libbpf: NULL with errno set and a line in @e if that fails. */
+struct bpf_object *object_open_file(const char *path, struct errline *e);
 
 /* Append the benches of @arg to @s->objects. */
 int object_add(struct suite *s, const char *arg, struct errline *e);

@@ -167,6 +167,14 @@ static int used_map_at(const struct bpfu_prog *prog, uint64_t addr, char *buf, s
 	return err;
 }
 
+/* Of the compiled program, or what stands for it in code that is not run. */
+static bool is_private_stack(const struct bpfu_prog *prog, uint64_t addr)
+{
+	return addr == bpfu_u64(BPFU_PRIVATE_NOWHERE) ||
+	       (prog->jit && prog->jit->private_stack.mem &&
+		addr == bpfu_u64(prog->jit->private_stack.mem));
+}
+
 int bpfu_prog_symbol(int prog_fd, uint64_t addr, char *buf, size_t size)
 {
 	const char *name = helper_at(addr);
@@ -177,6 +185,8 @@ int bpfu_prog_symbol(int prog_fd, uint64_t addr, char *buf, size_t size)
 		return err;
 	if (!name && addr == bpfu_u64(bpfu_percpu_cpu_number()))
 		name = "CPU number per CPU";
+	if (!name && is_private_stack(prog, addr))
+		name = "private stack per CPU";
 	if (name)
 		snprintf(buf, size, "%s", name);
 	else
