@@ -4,11 +4,13 @@
 # private apt state, so that nothing of the host changes (installing :arm64 packages would pull
 # version bumps of unrelated ones). Needs no root.
 #
-# usage: cross/mksysroot.sh FOLDER
+# usage: cross/mksysroot.sh FOLDER [PACKAGE...]     default: what a whole build links
 set -eu
 
 out=$(mkdir -p "$1" && cd "$1" && pwd)
-packages=(libbpf-dev libbpf1 libelf-dev libelf1 zlib1g-dev zlib1g libjansson-dev libjansson4
+shift
+packages=("$@")
+[ $# -gt 0 ] || packages=(libbpf-dev libbpf1 libelf-dev libelf1 zlib1g-dev zlib1g libjansson-dev libjansson4
 	libcmocka-dev libcmocka0 libcapstone-dev libcapstone4 libzstd1)
 stamp=$out/.packages
 

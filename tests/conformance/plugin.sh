@@ -4,7 +4,12 @@
 set -u
 mode=${!#}
 plugin=("${@:1:$#-1}")
+# Of a cross build: the emulator, as meson test gives it.
+[ -z "${MESON_EXE_WRAPPER-}" ] || read -ra emulator <<<"$MESON_EXE_WRAPPER"
+plugin=(${emulator[@]+"${emulator[@]}"} "${plugin[@]}")
 failed=0
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
 
 # r0 WANT MEMORY PROGRAM: what is printed; all as a suite passes it, options in one argument.
 r0() {
@@ -17,9 +22,9 @@ r0() {
 # bad PATTERN MEMORY PROGRAM: exit 1, one such line on standard error, nothing else.
 bad() {
 	local out err status
-	err=$("${plugin[@]}" "$2" "$mode" <<<"$3" 2>&1 >/dev/null)
+	out=$("${plugin[@]}" "$2" "$mode" <<<"$3" 2>"$errors")
 	status=$?
-	out=$("${plugin[@]}" "$2" "$mode" <<<"$3" 2>/dev/null)
+	err=$(<"$errors")
 	# shellcheck disable=SC2053
 	[ $status = 1 ] && [ -z "$out" ] && [[ $err == "bpfu-plugin: "$1 ]] && return
 	echo "not ok: ${3:0:99} (memory '$2'): status $status, '$out', '$err'"
@@ -45,7 +50,7 @@ r0 7 "" "7a 0a f8 ff 07 00 00 00 79 a0 f8 ff 00 00 00 00 $exit_"
 r0 1122334455667788 "" "18 00 00 00 88 77 66 55 00 00 00 00 44 33 22 11 $exit_"
 r0 5 "" "85 10 00 00 01 00 00 00 $exit_ b7 00 00 00 05 00 00 00 $exit_"
 r0 3 "" "85 00 00 00 05 00 00 00 b7 00 00 00 03 00 00 00 $exit_"
-r0 a "" "07 03 00 00 01 00 00 00 25 03 01 00 09 00 00 00 05 00 fd ff 00 00 00 00 bf 30 00 00 00 00 00 00 $exit_"
+r0 a "" "07 02 00 00 01 00 00 00 25 02 01 00 09 00 00 00 05 00 fd ff 00 00 00 00 bf 20 00 00 00 00 00 00 $exit_"
 # immediate shift counts are masked (RFC 9669)
 r0 2 "" "b7 00 00 00 01 00 00 00 67 00 00 00 41 00 00 00 $exit_"
 r0 2 "" "b4 00 00 00 01 00 00 00 64 00 00 00 21 00 00 00 $exit_"
@@ -66,12 +71,12 @@ bad "a branch, a call or the end of a function leads nowhere" "" "$ret42"
 bad "a branch, a call or the end of a function leads nowhere" "" "05 00 09 00 00 00 00 00 $exit_"
 bad "a branch, a call or the end of a function leads nowhere" "" "85 10 00 00 64 00 00 00 $exit_"
 # accesses: no memory, the byte after it, before it, far away
-bad "the program accessed memory that is not there (*" "" "71 10 00 00 00 00 00 00 $exit_"
-bad "the program accessed memory that is not there (*" "00 11 22 33 44 55 66 77" \
+bad "the program accessed memory that is not there" "" "71 10 00 00 00 00 00 00 $exit_"
+bad "the program accessed memory that is not there" "00 11 22 33 44 55 66 77" \
 	"71 10 08 00 00 00 00 00 $exit_"
-bad "the program accessed memory that is not there (*" "00" \
+bad "the program accessed memory that is not there" "00" \
 	"17 01 00 00 00 00 01 00 72 01 00 00 01 00 00 00 $exit_"
-bad "the program accessed memory that is not there (*" "00" \
+bad "the program accessed memory that is not there" "00" \
 	"18 01 00 00 00 00 00 00 00 00 00 00 00 00 00 80 79 10 00 00 00 00 00 00 $exit_"
 
 # too long, from the other ways to give a program, and options
