@@ -72,6 +72,12 @@ BPFU_API int bpfu_selftest(void);
  *                          CPU slot, each function with up to 512 bytes; auto decides as the kernel
  *                          does (default: auto)
  *
+ *   perf_map=on|off        write compiled functions to /tmp/perf-PID.map, where perf(1) looks for the
+ *                          names of code in memory without a file: images are then made in such
+ *                          memory (default: off)
+ *   jitdump=on|off         write them, with code and source lines, to jit-PID.dump in $JITDUMPDIR or
+ *                          /tmp, for `perf record -k mono` and `perf inject --jit` (default: off)
+ *
  * Environment: BPFU_OPTIONS="jit=off,…" sets the initial values of every thread. Unknown names and
  * values: -EINVAL. bpfu_option_get() returns NULL for an unknown name.
  */

@@ -267,7 +267,7 @@ int bpfu_image_alloc(struct bpfu_image *image, size_t size, unsigned flags)
 	if (!size || size > REACH / 2)
 		return -ENOMEM;
 	pthread_mutex_lock(&lock);
-	if (mode == BPFU_IMAGE_AUTO && size <= BIGGEST)
+	if (mode == BPFU_IMAGE_AUTO && !(flags & BPFU_IMAGE_ANONYMOUS) && size <= BIGGEST)
 		found = alloc_in_regions(image, BPFU_ROUND_UP(size, unit) / CHUNK, unit / CHUNK);
 	pthread_mutex_unlock(&lock);
 	return found ? 0 : alloc_anon(image, size);

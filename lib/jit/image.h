@@ -32,7 +32,10 @@ struct bpfu_image {
 /* Overwrites @n bytes with trap instructions; supplied by the backend. */
 typedef void (*bpfu_image_fill)(uint8_t *p, size_t n);
 
-enum bpfu_image_flags { BPFU_IMAGE_OWN_PAGES = 1u << 0 }; /* share no page with other images */
+enum bpfu_image_flags {
+	BPFU_IMAGE_OWN_PAGES = 1u << 0,  /* share no page with other images */
+	BPFU_IMAGE_ANONYMOUS = 1u << 2,  /* the fallback: memory without a file, as perf maps want it */
+};
 
 /*
  * Memory for @size bytes of code, at a multiple of 64. @flags: enum bpfu_image_flags. Write to ->rw,

@@ -193,7 +193,8 @@ static int image_write(struct bpfu_jit_image *jit, const struct bpfu_jit_ctx *ct
 		       const struct bpfu_jit_backend *backend)
 {
 	struct bpfu_image *mem = jit->mem;
-	int err = bpfu_image_alloc(mem, jit->size, 0);
+	unsigned flags = ctx->prog->options.perf_map ? BPFU_IMAGE_ANONYMOUS : 0;
+	int err = bpfu_image_alloc(mem, jit->size, flags);
 
 	if (err)
 		return err;

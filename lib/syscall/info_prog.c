@@ -4,6 +4,7 @@
  * has room for, gets that many at most, and is told how many there are.
  */
 #include "syscall/info.h"
+#include "syscall/prog_tag.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -233,7 +234,17 @@ static int jited_lines_out(const struct bpfu_prog *prog, struct bpf_prog_info *i
 	return err;
 }
 
-/* One tag per function; a program of one function has just its own. */
+void bpfu_prog_func_tag(const struct bpfu_prog *prog, uint32_t idx, uint8_t tag[BPF_TAG_SIZE])
+{
+	uint32_t start = prog->subprogs[idx].start;
+	uint32_t end = idx + 1 < prog->subprog_cnt ? prog->subprogs[idx + 1].start : prog->insn_cnt;
+	uint8_t digest[BPFU_SHA256_SIZE];
+
+	if (prog->subprog_cnt > 1)
+		bpfu_sha256(prog->insns + start, (end - start) * sizeof(struct bpf_insn), digest);
+	memcpy(tag, prog->subprog_cnt > 1 ? digest : prog->tag, BPF_TAG_SIZE);
+}
+
 static int tags_out(const struct bpfu_prog *prog, struct bpf_prog_info *info)
 {
 	uint32_t room = info->nr_prog_tags;
@@ -241,14 +252,10 @@ static int tags_out(const struct bpfu_prog *prog, struct bpf_prog_info *info)
 
 	info->nr_prog_tags = prog->subprog_cnt;
 	for (uint32_t i = 0; i < BPFU_MIN(room, prog->subprog_cnt) && !err; i++) {
-		uint32_t start = prog->subprogs[i].start;
-		uint32_t end = i + 1 < prog->subprog_cnt ? prog->subprogs[i + 1].start :
-							   prog->insn_cnt;
-		uint8_t digest[BPFU_SHA256_SIZE];
+		uint8_t tag[BPF_TAG_SIZE];
 
-		bpfu_sha256(prog->insns + start, (end - start) * sizeof(struct bpf_insn), digest);
-		err = bpfu_copy_to_user(info->prog_tags + i * BPF_TAG_SIZE,
-					prog->subprog_cnt > 1 ? digest : prog->tag, BPF_TAG_SIZE);
+		bpfu_prog_func_tag(prog, i, tag);
+		err = bpfu_copy_to_user(info->prog_tags + i * BPF_TAG_SIZE, tag, BPF_TAG_SIZE);
 	}
 	return err;
 }

@@ -22,6 +22,7 @@
 #include "obj/prog.h"
 #include "prog_type/prog_type.h"
 #include "rewrite/rewrite.h"
+#include "syscall/perf.h"
 #include "syscall/prog_btf.h"
 #include "syscall/syscall.h"
 #include "util/log.h"
@@ -307,6 +308,8 @@ int bpfu_cmd_prog_load(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		err = select_runtime(prog);
 	if (!err)
 		err = check_tail_calls(prog);
+	if (!err)
+		bpfu_perf_announce(prog);
 	if (!err)
 		err = bpfu_obj_publish(&prog->obj);
 	if (!err)

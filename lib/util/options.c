@@ -27,6 +27,8 @@ static const struct option {
 	{ "inline_helpers", offsetof(struct bpfu_options, inline_helpers), false },
 	{ "inline_percpu", offsetof(struct bpfu_options, inline_percpu), false },
 	{ "inline_loop", offsetof(struct bpfu_options, inline_loop), false },
+	{ "perf_map", offsetof(struct bpfu_options, perf_map), false },
+	{ "jitdump", offsetof(struct bpfu_options, jitdump), false },
 	{ "private_stack", offsetof(struct bpfu_options, private_stack), true },
 };
 
