@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 
 #include "bpfu/bpfu.h"
@@ -474,6 +475,45 @@ static void test_not_private(void **state)
 	jprog_release(&p);
 }
 
+/* Without per-CPU memory the program has the thread's stack, and somebody is told. */
+static void test_no_memory(void **state)
+{
+	static void *pages[512], *blocks[512];
+	struct rlimit old, none = { .rlim_cur = 4096 }; /* 0 is taken for no limit */
+	unsigned page_cnt = 0, block_cnt = 0;
+	struct jprog p;
+	size_t size;
+
+	make_checker(&p, J_PRIVATE);
+	size = 128 + p.jit.jit->private_stack.stride; /* what it has per slot */
+	jprog_release(&p);
+	getrlimit(RLIMIT_DATA, &old);
+	none.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_DATA, &none);
+	while (page_cnt < BPFU_ARRAY_SIZE(pages) && (pages[page_cnt] = bpfu_percpu_alloc(4096)))
+		page_cnt++;
+	while (block_cnt < BPFU_ARRAY_SIZE(blocks) && (blocks[block_cnt] = bpfu_percpu_alloc(size)))
+		block_cnt++;
+	if (block_cnt < BPFU_ARRAY_SIZE(blocks)) { /* an emulator may not obey the limit */
+		lines = 0;
+		bpfu_set_log_cb(keep_line, NULL);
+		make_checker(&p, J_PRIVATE);
+		bpfu_set_log_cb(NULL, NULL);
+		assert_null(p.jit.jit->private_stack.mem);
+		assert_int_equal(lines, 1);
+		assert_non_null(strstr(last_line, "no per-CPU memory"));
+		jprog_hook = hook_see;
+		assert_int_equal(run(&p, 1, 0), 0);
+		assert_true(is_on_thread_stack(seen[0]) && is_on_thread_stack(seen[1]));
+		jprog_release(&p);
+	}
+	setrlimit(RLIMIT_DATA, &old);
+	while (page_cnt)
+		bpfu_percpu_free(pages[--page_cnt], 4096);
+	while (block_cnt)
+		bpfu_percpu_free(blocks[--block_cnt], size);
+}
+
 /* Frames of functions that never run at the same time share their place; chains do not. */
 static void test_places(void **state)
 {
@@ -534,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_tail_call),
 		cmocka_unit_test(test_overflow_is_noticed),
 		cmocka_unit_test(test_not_private),
+		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_dead_callback),
 	};
