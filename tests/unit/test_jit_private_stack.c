@@ -277,6 +277,37 @@ static void test_callback_in_callback(void **state)
 	jprog_release(&p);
 }
 
+/* Only the callback has a frame: main needs no segment, and its caller's register must survive. */
+static void test_callback_only(void **state)
+{
+	struct bpf_insn insns[600];
+	struct ctx ctx = { 5, 0 };
+	uint32_t n = 0, start;
+	struct jprog p;
+
+	insns[n++] = MOV_R(R2, R1);
+	insns[n++] = LD64_LO(R1, BPF_PSEUDO_FUNC, 3);
+	insns[n++] = LD64_HI(0);
+	insns[n++] = CALL(HELPER_CALLBACK);
+	insns[n++] = EXIT();
+	start = n;
+	n = check(insns, call_hook(insns, fill(insns, n, 1)));
+	insns[n++] = EXIT();
+	jprog_init(&p, insns, n, 0);
+	jprog_sub(&p, start, FRAME);
+	assert_int_equal(jprog_compile(&p, J_PRIVATE), 0);
+	jprog_hook = hook_see;
+	seen_cnt = 0;
+	bpfu_cpu_enter();
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(run_ctx(&p, &ctx), 0);
+		assert_true(is_private(&p, seen[i % 2]));
+	}
+	bpfu_cpu_exit();
+	assert_int_equal(seen[0], seen[1]); /* given back each time */
+	jprog_release(&p);
+}
+
 /* ---- signals ---- */
 
 #ifdef BPFU_TSAN
@@ -579,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_where),
 		cmocka_unit_test(test_nested_runs),
 		cmocka_unit_test(test_callback_in_callback),
+		cmocka_unit_test(test_callback_only),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_tail_call),
