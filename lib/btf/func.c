@@ -22,7 +22,7 @@ extern const traceable_row __stop_bpfu_traceable[] __attribute__((weak, visibili
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct bpfu_func **rows;
 static uint32_t row_cnt, row_cap;
-static struct bpfu_func *by_name[BUCKETS], *by_id[BUCKETS];
+static struct bpfu_func *by_name[BUCKETS], *by_id[BUCKETS], *by_addr[BUCKETS];
 static bool builtin_done;
 
 static uint32_t name_bucket(const char *name)
@@ -32,6 +32,12 @@ static uint32_t name_bucket(const char *name)
 	for (; *name; name++)
 		h = (h ^ (uint8_t)*name) * 16777619u;
 	return h % BUCKETS;
+}
+
+/* Functions are aligned to 16 as a rule. */
+static struct bpfu_func **addr_bucket(const void *addr)
+{
+	return &by_addr[((uintptr_t)addr >> 4) % BUCKETS];
 }
 
 static struct bpfu_func *find_name(const char *name)
@@ -79,6 +85,8 @@ static int add_row(struct bpfu_func *f)
 	rows[row_cnt++] = f;
 	f->next_name = by_name[bucket];
 	by_name[bucket] = f;
+	f->next_addr = *addr_bucket(f->addr);
+	*addr_bucket(f->addr) = f;
 	if (f->btf_id) {
 		f->next_id = by_id[f->btf_id % BUCKETS];
 		by_id[f->btf_id % BUCKETS] = f;
@@ -168,14 +176,14 @@ struct bpfu_func *bpfu_func_by_id(uint32_t btf_id)
 
 struct bpfu_func *bpfu_func_by_addr(const void *addr)
 {
-	struct bpfu_func *found = NULL;
+	struct bpfu_func *f;
 
 	enter();
-	for (uint32_t i = 0; i < row_cnt && !found; i++)
-		if (rows[i]->addr == addr && !rows[i]->gone)
-			found = rows[i];
+	f = *addr_bucket(addr);
+	while (f && (f->addr != addr || f->gone))
+		f = f->next_addr;
 	leave();
-	return found;
+	return f;
 }
 
 struct bpfu_func *bpfu_func_at(uint32_t idx)

@@ -14,7 +14,7 @@
 #include "btf/decl.h"
 #include "btf/traceable.h"
 
-struct bpfu_tramp;
+struct bpfu_hook;
 
 struct bpfu_func {
 	struct bpfu_decl decl;       /* .name, and with a prototype the rest */
@@ -22,8 +22,8 @@ struct bpfu_func {
 	uint32_t flags;              /* enum bpfu_func_flags */
 	uint32_t btf_id;             /* FUNC in libbpfu's BTF; 0: known by its name only */
 	_Atomic bool gone;           /* unregistered */
-	_Atomic(struct bpfu_tramp *) tramp; /* probe/: NULL before the first attachment */
-	struct bpfu_func *next_name, *next_id; /* chains of the tables, under their lock */
+	_Atomic(struct bpfu_hook *) hook; /* probe/: NULL before the first attachment */
+	struct bpfu_func *next_name, *next_id, *next_addr; /* chains of the tables, under their lock */
 };
 
 /* By name, by FUNC id, by address; NULL: none. Unregistered ones are not found. */

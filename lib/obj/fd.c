@@ -200,7 +200,7 @@ static void sweep(struct inode_row **dropped)
 static const char *kind_name(enum bpfu_obj_kind kind)
 {
 	static const char *const names[BPFU_OBJ_KINDS] = { "bpf-map", "bpf-prog", "btf", "bpf_link",
-							   "bpf-stats" };
+							   "bpf-stats", "perf-event" };
 
 	return names[kind];
 }

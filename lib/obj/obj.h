@@ -21,6 +21,7 @@ enum bpfu_obj_kind {
 	BPFU_OBJ_BTF,
 	BPFU_OBJ_LINK,
 	BPFU_OBJ_STATS,              /* the descriptor of BPF_ENABLE_STATS; has no ids */
+	BPFU_OBJ_PERF_EVENT,         /* the same: a kprobe as a descriptor */
 	BPFU_OBJ_KINDS,
 };
 

@@ -78,6 +78,7 @@ struct bpfu_prog {
 	/* Facts found by the verifier. */
 	uint32_t verified_insns;
 	uint32_t max_ctx_offset;         /* bytes of context read, for raw_tp/syscall ctx_size checks */
+	uint64_t ctx_words;              /* 8-byte words of the context read, of the first 64 */
 	bool has_callbacks;
 	bool xdp_has_frags;
 

@@ -54,31 +54,52 @@ static int changes_init(struct change *changes, struct bpfu_site *const *sites, 
 
 #if defined(__x86_64__)
 
-static const uint8_t int3 = BPFU_INT3;
+/* One step of all changes: @n bytes each, from offset @from of the instruction. */
+struct step {
+	uint8_t from, n;
+	bool trap; /* breakpoints instead of the new bytes */
+	bool undo; /* the old bytes */
+};
 
-static int write_part(const struct change *changes, size_t cnt, size_t from, size_t n, bool old)
+static const uint8_t *bytes_of(const struct change *c, const struct step *step)
 {
-	for (size_t i = 0; i < cnt; i++) {
-		const uint8_t *bytes = old ? changes[i].old_bytes : changes[i].new_bytes;
-		int err = bpfu_text_write(changes[i].site->at + from, bytes + from, n);
+	static const uint8_t int3 = BPFU_INT3;
 
-		if (err)
-			return err;
-	}
-	bpfu_text_sync();
-	return 0;
+	return step->trap ? &int3 : (step->undo ? c->old_bytes : c->new_bytes) + step->from;
 }
 
-static int write_traps(const struct change *changes, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		int err = bpfu_text_write(changes[i].site->at, &int3, 1);
+#define SPAN 4096 /* written at once; what lies between two sites is written as it is */
 
-		if (err)
-			return err;
+/* The changes from @first on that one write reaches; *@err is the write's. */
+static size_t write_span(const struct change *first, size_t cnt, const struct step *step, int *err)
+{
+	uint8_t *start = first->site->at + step->from;
+	uint8_t buf[SPAN];
+	size_t done = 0, len = 0;
+
+	while (done < cnt) {
+		size_t end = (size_t)(first[done].site->at + step->from - start) + step->n;
+
+		if (end > SPAN)
+			break;
+		memcpy(buf + len, start + len, end - len);
+		memcpy(buf + end - step->n, bytes_of(&first[done], step), step->n);
+		len = end;
+		done++;
 	}
-	bpfu_text_sync();
-	return 0;
+	*err = bpfu_text_write(start, buf, len);
+	return done;
+}
+
+static int write_step(const struct change *changes, size_t cnt, const struct step *step)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && !err;)
+		i += write_span(changes + i, cnt - i, step, &err);
+	if (!err)
+		bpfu_text_sync();
+	return err;
 }
 
 /* Threads that meet a breakpoint go where the new instruction leads. */
@@ -107,15 +128,16 @@ static int apply(const struct change *changes, size_t cnt)
 		sled |= changes[i].site->sled;
 	bpfu_trap_init();
 	bpfu_trap_set(traps, cnt);
-	err = write_traps(changes, cnt);
+	err = write_step(changes, cnt, &(struct step){ .n = 1, .trap = true });
 	if (!err && sled)
 		err = bpfu_trap_evict(BPFU_ENTRY_SIZE);
 	if (!err)
-		err = write_part(changes, cnt, 1, BPFU_ENTRY_SIZE - 1, false);
+		err = write_step(changes, cnt, &(struct step){ .from = 1, .n = BPFU_ENTRY_SIZE - 1 });
 	if (!err)
-		err = write_part(changes, cnt, 0, 1, false);
-	if (err && err != -EACCES) /* what could be written can be written back */
-		write_part(changes, cnt, 0, 1, true);
+		err = write_step(changes, cnt, &(struct step){ .n = 1 });
+	if (err && !write_step(changes, cnt, &(struct step){ .from = 1, .n = BPFU_ENTRY_SIZE - 1,
+							      .undo = true }))
+		write_step(changes, cnt, &(struct step){ .n = 1, .undo = true });
 	bpfu_trap_clear();
 	free(traps);
 	return err;
@@ -149,8 +171,11 @@ int bpfu_patch(struct bpfu_site *const *sites, size_t cnt)
 		return -ENOMEM;
 	pthread_mutex_lock(&lock);
 	err = changes_init(changes, sites, cnt);
-	if (!err && cnt)
+	if (!err && cnt) {
+		bpfu_text_open();
 		err = apply(changes, cnt);
+		bpfu_text_close();
+	}
 	for (size_t i = 0; i < cnt && !err; i++)
 		sites[i]->sled = false;
 	pthread_mutex_unlock(&lock);

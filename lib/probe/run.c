@@ -15,3 +15,18 @@ int bpfu_run_prepare(struct bpfu_prog *prog)
 	pthread_mutex_unlock(&lock);
 	return prog->active ? 0 : -ENOMEM;
 }
+
+uint64_t bpfu_run_slow(const struct bpfu_run *run, void *ctx)
+{
+	uint64_t outer = bpfu_attach_cookie, ret;
+
+	bpfu_attach_cookie = run->cookie;
+	ret = bpfu_prog_call(run->prog, ctx);
+	bpfu_attach_cookie = outer;
+	return ret;
+}
+
+void bpfu_run_missed(const struct bpfu_run *run)
+{
+	atomic_fetch_add_explicit(&run->prog->recursion_misses, 1, memory_order_relaxed);
+}

@@ -12,31 +12,67 @@
 #include "percpu/percpu_alloc.h"
 
 struct bpfu_run {
-	struct bpfu_prog *prog; /* has been through bpfu_run_prepare() */
+	bpfu_prog_fn func;      /* prog->func and prog->active: a load less */
+	uint32_t *active;
+	struct bpfu_prog *prog;
 	uint64_t cookie;
 };
 
 /* Give @prog what bpfu_run() needs; once, before it is attached. 0 or -ENOMEM. */
 int bpfu_run_prepare(struct bpfu_prog *prog);
 
+static inline struct bpfu_run bpfu_run_of(struct bpfu_prog *prog, uint64_t cookie)
+{
+	return (struct bpfu_run){ prog->func, prog->active, prog, cookie };
+}
+
+/* The rare cases of bpfu_run(): runs that are counted and timed, have a cookie, or are missed. */
+uint64_t bpfu_run_slow(const struct bpfu_run *run, void *ctx);
+void bpfu_run_missed(const struct bpfu_run *run);
+
 /*
- * Run it; the caller is inside bpfu_cpu_enter() … bpfu_cpu_exit(), and keeps what
- * bpfu_attach_cookie was before. A missed run returns 0.
+ * Run it; the caller is inside a section. A missed run returns 0.
+ *
+ * Neither the word of the slot nor the cookie is read again after it was written: what is stored at
+ * the end is known, so that one event need not wait for the stores of the one before.
  */
 static inline uint64_t bpfu_run(const struct bpfu_run *run, void *ctx)
 {
-	uint32_t *active = bpfu_percpu_this(run->prog->active);
-	uint64_t ret = 0;
+	volatile uint32_t *active = bpfu_percpu_this(run->active);
+	uint64_t ret;
 
-	/* A signal between the load and the store leaves the word as it found it. */
-	if (bpfu_likely(++*active == 1)) {
-		bpfu_attach_cookie = run->cookie;
-		ret = bpfu_prog_call(run->prog, ctx);
-	} else {
-		atomic_fetch_add_explicit(&run->prog->recursion_misses, 1, memory_order_relaxed);
+	if (bpfu_unlikely(*active)) {
+		bpfu_run_missed(run);
+		return 0;
 	}
-	--*active;
+	/* A signal in between finds 0 and leaves 0. */
+	*active = 1;
+	if (bpfu_unlikely(bpfu_attach_cookie != run->cookie ||
+			  atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed)))
+		ret = bpfu_run_slow(run, ctx);
+	else
+		ret = run->func(ctx, run->prog);
+	*active = 0;
 	return ret;
+}
+
+/*
+ * The section around the programs of one event. Where the thread is in one already (the function was
+ * called by a program) that one serves, unless somebody wants its attention: then the slot may not
+ * be its own yet. True if bpfu_run_leave() is due.
+ */
+static inline bool bpfu_run_enter(void)
+{
+	if (bpfu_cpu_depth() && !atomic_load_explicit(&bpfu_cpu_self.attention, BPFU_CPU_ORDER))
+		return false;
+	bpfu_cpu_enter();
+	return true;
+}
+
+static inline void bpfu_run_leave(bool entered)
+{
+	if (entered)
+		bpfu_cpu_exit();
 }
 
 #endif

@@ -15,18 +15,23 @@
 #include "percpu/sys.h"
 
 static enum bpfu_text_mode mode;
-static int mem_fd = -1;
-static pid_t mem_pid; /* whose memory mem_fd is: a child of fork() opens its own */
+static int mem_fd = -1; /* /proc/self/mem; not kept: the application may close any descriptor */
+
+void bpfu_text_open(void)
+{
+	mem_fd = (int)bpfu_sys6(SYS_openat, AT_FDCWD, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0,
+				0, 0);
+}
+
+void bpfu_text_close(void)
+{
+	if (mem_fd >= 0)
+		bpfu_sys6(SYS_close, mem_fd, 0, 0, 0, 0, 0);
+	mem_fd = -1;
+}
 
 static int write_mem(void *at, const void *bytes, size_t n)
 {
-	if (mem_pid != getpid()) {
-		if (mem_fd >= 0)
-			bpfu_sys6(SYS_close, mem_fd, 0, 0, 0, 0, 0);
-		mem_fd = (int)bpfu_sys6(SYS_openat, AT_FDCWD, (long)"/proc/self/mem",
-					O_RDWR | O_CLOEXEC, 0, 0, 0);
-		mem_pid = getpid();
-	}
 	if (mem_fd < 0)
 		return -EACCES;
 	if (bpfu_sys6(SYS_pwrite64, mem_fd, (long)bytes, (long)n, (long)at, 0, 0) != (long)n)
@@ -90,15 +95,16 @@ int bpfu_text_write(void *at, const void *bytes, size_t n)
 
 void bpfu_text_sync(void)
 {
-	static bool registered;
+	const int sync = MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
+	const int reg = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
 
-	if (!registered) {
-		bpfu_sys6(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0,
-			  0, 0, 0);
-		registered = true;
-	}
-	/* Kernels without it: the interrupt of the page that changed has to do, as in jit/image.c. */
-	bpfu_sys6(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
+	/*
+	 * Each process registers once, a child of fork() again. Kernels without the command: the
+	 * interrupt of the page that changed has to do, as in jit/image.c.
+	 */
+	if (bpfu_sys6(SYS_membarrier, sync, 0, 0, 0, 0, 0) == -EPERM &&
+	    !bpfu_sys6(SYS_membarrier, reg, 0, 0, 0, 0, 0))
+		bpfu_sys6(SYS_membarrier, sync, 0, 0, 0, 0, 0);
 }
 
 void bpfu_text_set_mode(enum bpfu_text_mode m)

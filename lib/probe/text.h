@@ -12,6 +12,10 @@
 
 #include <stddef.h>
 
+/* Around a series of writes. */
+void bpfu_text_open(void);
+void bpfu_text_close(void);
+
 /*
  * Write @n bytes at @at. A single byte, or an aligned word, changes at once for threads that execute
  * it. 0, or -EACCES if the text cannot be changed in this process.

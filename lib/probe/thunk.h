@@ -17,33 +17,65 @@
  *                                  [n] return value
  *
  * Arguments beyond those in registers are copied from the stack, and copied again for the call.
+ *
+ * With has_regs the context is the registers instead (struct pt_regs of the machine, user_pt_regs on
+ * arm64), in front of which lie the function's address and a struct bpfu_call; the body is where
+ * *after_cell leads when the thunk gets there.
  */
 #ifndef BPFU_PROBE_THUNK_H
 #define BPFU_PROBE_THUNK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "jit/codebuf.h"
 
+/* What a thunk with registers keeps of a call in its frame; the handlers' own. */
+struct bpfu_call {
+	uint64_t epoch; /* attachments up to this one see the return */
+};
+
+static inline struct bpfu_call *bpfu_call_of(uint64_t *regs)
+{
+	return (struct bpfu_call *)(regs - 1);
+}
+
+#define BPFU_THUNK_ANY_ARGS UINT32_MAX /* no prototype: also vectors, and some of the stack */
+
 struct bpfu_thunk {
 	const void *func;  /* [-2] */
 	const void *after; /* where the function's own code goes on */
+	_Atomic(const void *) *after_cell; /* has_regs: where that is found */
 	uint32_t arg_cnt;
 	bool has_exit;
+	bool has_regs;
+	bool lean; /* has_regs: save bpfu_thunk_lean_words() of them only */
 	const void *arg;
 	uint64_t (*enter)(void *arg, uint64_t *ctx); /* nonzero: skip the function */
 	uint64_t (*leave)(void *arg, uint64_t *ctx);
 };
 
+/*
+ * Words of the registers (bits) that a lean thunk saves, because it has to restore them or has them at
+ * hand: the arguments, the return value if @has_exit.
+ */
+uint64_t bpfu_x86_lean_words(uint32_t arg_cnt, bool has_exit);
+uint64_t bpfu_a64_lean_words(uint32_t arg_cnt, bool has_exit);
+
 /* Append the code, which will lie at @base. The length does not depend on @base. */
 void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base);
 void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base);
 
+/* Generate it for this machine, for good. 0, -EOPNOTSUPP, -ENOMEM. */
+int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out);
+
 #if defined(__x86_64__)
 #define bpfu_thunk_emit bpfu_x86_thunk
+#define bpfu_thunk_lean_words bpfu_x86_lean_words
 #elif defined(__aarch64__)
 #define bpfu_thunk_emit bpfu_a64_thunk
+#define bpfu_thunk_lean_words bpfu_a64_lean_words
 #endif
 
 #endif

@@ -12,16 +12,14 @@
 #include "probe/tramp.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "helper/func_ctx.h"
-#include "jit/image.h"
 #include "obj/prog.h"
 #include "obj/tracepoint.h"
 #include "percpu/percpu_alloc.h"
-#include "probe/patch.h"
+#include "probe/hook.h"
 #include "probe/run.h"
 #include "probe/thunk.h"
 #include "util/log.h"
@@ -45,55 +43,65 @@ struct progs {
 
 struct bpfu_tramp {
 	struct bpfu_func *func;
-	struct bpfu_site site;
+	struct bpfu_hook *hook;
 	const void *thunks[2];   /* without and with the exit; made when first needed, never freed */
 	_Atomic(struct progs *) progs;
 	struct tramp_link *links[KIND_CNT];
 	uint32_t link_cnt;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all trampolines */
-
 /* ---- at run time ---- */
+
+/* The first that returns something else than 0 ends it, and stands for the function's result. */
+static __attribute__((noinline)) uint64_t run_fmod_ret(const struct bpfu_tramp *t,
+						       const struct progs *p, uint64_t *ctx)
+{
+	uint64_t *ret = &ctx[t->func->decl.arg_cnt];
+
+	ctx[BPFU_FUNC_CTX_CNT] |= BPFU_FUNC_CTX_HAS_RET;
+	for (uint32_t i = p->end[KIND_FENTRY]; i < p->end[KIND_FMOD_RET]; i++) {
+		int32_t result = (int32_t)bpfu_run(&p->runs[i], ctx);
+
+		*ret = (uint64_t)(int64_t)result;
+		if (result)
+			return 1;
+	}
+	return 0;
+}
 
 static uint64_t on_enter(void *arg, uint64_t *ctx)
 {
 	struct bpfu_tramp *t = arg;
-	uint64_t *ret = &ctx[t->func->decl.arg_cnt];
-	uint64_t outer = bpfu_attach_cookie, skip = 0;
-	struct progs *p;
-	uint32_t i = 0;
+	bool entered = bpfu_run_enter();
+	struct progs *p = atomic_load_explicit(&t->progs, memory_order_acquire);
+	uint64_t skip = 0;
 
-	bpfu_cpu_enter();
-	p = atomic_load_explicit(&t->progs, memory_order_acquire);
 	if (bpfu_likely(p)) {
-		for (; i < p->end[KIND_FENTRY]; i++)
-			bpfu_run(&p->runs[i], ctx);
-		if (i < p->end[KIND_FMOD_RET])
-			ctx[BPFU_FUNC_CTX_CNT] |= BPFU_FUNC_CTX_HAS_RET;
-		for (; i < p->end[KIND_FMOD_RET] && !skip; i++) {
-			skip = (uint32_t)bpfu_run(&p->runs[i], ctx);
-			*ret = (uint64_t)(int64_t)(int32_t)skip;
-		}
+		const struct bpfu_run *end = p->runs + p->end[KIND_FENTRY];
+
+		for (const struct bpfu_run *run = p->runs; run < end; run++)
+			bpfu_run(run, ctx);
+		if (bpfu_unlikely(p->end[KIND_FENTRY] != p->end[KIND_FMOD_RET]))
+			skip = run_fmod_ret(t, p, ctx);
 	}
-	bpfu_attach_cookie = outer;
-	bpfu_cpu_exit();
+	bpfu_run_leave(entered);
 	return skip;
 }
 
 static uint64_t on_leave(void *arg, uint64_t *ctx)
 {
 	struct bpfu_tramp *t = arg;
-	uint64_t outer = bpfu_attach_cookie;
-	struct progs *p;
+	bool entered = bpfu_run_enter();
+	struct progs *p = atomic_load_explicit(&t->progs, memory_order_acquire);
 
 	ctx[BPFU_FUNC_CTX_CNT] |= BPFU_FUNC_CTX_HAS_RET;
-	bpfu_cpu_enter();
-	p = atomic_load_explicit(&t->progs, memory_order_acquire);
-	for (uint32_t i = p ? p->end[KIND_FMOD_RET] : 0; p && i < p->end[KIND_FEXIT]; i++)
-		bpfu_run(&p->runs[i], ctx);
-	bpfu_attach_cookie = outer;
-	bpfu_cpu_exit();
+	if (bpfu_likely(p)) {
+		const struct bpfu_run *end = p->runs + p->end[KIND_FEXIT];
+
+		for (const struct bpfu_run *run = p->runs + p->end[KIND_FMOD_RET]; run < end; run++)
+			bpfu_run(run, ctx);
+	}
+	bpfu_run_leave(entered);
 	return 0;
 }
 
@@ -113,7 +121,7 @@ static struct progs *progs_new(const struct bpfu_tramp *t)
 		return NULL;
 	for (int kind = 0; kind < KIND_CNT; kind++) {
 		for (struct tramp_link *l = t->links[kind]; l; l = l->next)
-			p->runs[cnt++] = (struct bpfu_run){ l->link.prog, l->cookie };
+			p->runs[cnt++] = bpfu_run_of(l->link.prog, l->cookie);
 		p->end[kind] = cnt;
 	}
 	return p;
@@ -123,53 +131,33 @@ static int thunk_new(struct bpfu_tramp *t, bool has_exit)
 {
 	struct bpfu_thunk thunk = {
 		.func = t->func->addr,
-		.after = bpfu_site_after(&t->site),
+		.after = bpfu_site_after(&t->hook->site),
 		.arg_cnt = t->func->decl.arg_cnt,
 		.has_exit = has_exit,
 		.arg = t,
 		.enter = on_enter,
 		.leave = on_leave,
 	};
-	struct bpfu_codebuf cb;
-	struct bpfu_image image;
-	uint32_t size;
-	int err;
 
-	bpfu_codebuf_init(&cb, 512);
-	bpfu_thunk_emit(&cb, &thunk, 0);
-	size = cb.len;
-	err = cb.err ? cb.err : bpfu_image_alloc(&image, size, 0);
-	if (!err) {
-		cb.len = 0;
-		bpfu_thunk_emit(&cb, &thunk, bpfu_u64(image.rx));
-		memcpy(image.rw, cb.data, size);
-		err = bpfu_image_seal(&image);
-		t->thunks[has_exit] = image.rx;
-	}
-	bpfu_codebuf_release(&cb);
-	return err;
+	return bpfu_thunk_make(&thunk, &t->thunks[has_exit]);
 }
 
 /* Make the function lead to what its attachments need. */
 static int point_site(struct bpfu_tramp *t)
 {
 	bool has_exit = t->links[KIND_FMOD_RET] || t->links[KIND_FEXIT];
-	struct bpfu_site *site = &t->site;
-	const void *dest = NULL, *old = site->dest;
+	const void *old = t->hook->tramp_thunk;
 	int err;
 
-	if (t->link_cnt) {
-		err = t->thunks[has_exit] ? 0 : thunk_new(t, has_exit);
+	if (t->link_cnt && !t->thunks[has_exit]) {
+		err = thunk_new(t, has_exit);
 		if (err)
 			return err;
-		dest = t->thunks[has_exit];
 	}
-	if (dest == old)
-		return 0;
-	site->dest = dest;
-	err = bpfu_patch(&site, 1);
+	t->hook->tramp_thunk = t->link_cnt ? t->thunks[has_exit] : NULL;
+	err = bpfu_hook_point(&t->hook, 1);
 	if (err)
-		site->dest = old;
+		t->hook->tramp_thunk = old;
 	return err;
 }
 
@@ -206,18 +194,22 @@ static void unlink_from(struct tramp_link *l)
 	l->tramp->link_cnt--;
 }
 
-static struct bpfu_tramp *tramp_of(struct bpfu_func *func)
+static int tramp_get(struct bpfu_func *func, struct bpfu_tramp **out)
 {
-	struct bpfu_tramp *t = atomic_load(&func->tramp);
+	struct bpfu_hook *hook;
+	int err = bpfu_hook_get(func, &hook);
 
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
-	if (t) {
-		t->func = func;
-		atomic_store(&func->tramp, t);
+	if (err)
+		return err;
+	if (!hook->tramp) {
+		hook->tramp = calloc(1, sizeof(*hook->tramp));
+		if (!hook->tramp)
+			return -ENOMEM;
+		hook->tramp->func = func;
+		hook->tramp->hook = hook;
 	}
-	return t;
+	*out = hook->tramp;
+	return 0;
 }
 
 /* ---- links ---- */
@@ -231,7 +223,7 @@ static void link_unlink(struct bpfu_link *link)
 {
 	struct tramp_link *l = tramp_link_of(link);
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&bpfu_hook_lock);
 	unlink_from(l);
 	/* Without memory for a shorter list the old one must go all the same: run nothing then. */
 	if (update(l->tramp, false)) {
@@ -242,7 +234,7 @@ static void link_unlink(struct bpfu_link *link)
 		if (old)
 			bpfu_call_rcu(&old->rcu, progs_free);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&bpfu_hook_lock);
 }
 
 static void link_free(struct bpfu_link *link)
@@ -295,17 +287,9 @@ static int attach(struct bpfu_tramp *t, struct tramp_link *l)
 {
 	int err;
 
-	if (t->func->gone)
-		return -ENOENT;
-	if (is_attached(t, l->link.prog, l->kind))
-		return -EBUSY;
 	if (t->link_cnt == BPFU_TRAMP_LINKS_MAX)
 		return -E2BIG;
-	if (!t->site.at) {
-		err = bpfu_site_find(t->func->addr, &t->site);
-		if (err)
-			return err;
-	}
+	l->tramp = t;
 	l->next = t->links[l->kind];
 	t->links[l->kind] = l;
 	t->link_cnt++;
@@ -315,56 +299,40 @@ static int attach(struct bpfu_tramp *t, struct tramp_link *l)
 	return err;
 }
 
-static const char *reason_of(int err, bool attached)
-{
-	switch (-err) {
-	case ENOENT:
-		return "it has been unregistered";
-	case EBUSY:
-		return attached ? "the program is attached to it already" :
-				  "a thread of this process blocks SIGTRAP, which changing its first "
-				  "instructions needs";
-	case E2BIG:
-		return "it has as many programs as a function can have (38)";
-	case EOPNOTSUPP:
-		return "it does not begin with a nop; compile it with BPFU_PROBE_ENTRY";
-	case ERANGE:
-		return "it is too far from the memory for generated code";
-	case EACCES:
-		return "the text of this process cannot be changed";
-	default:
-		return NULL;
-	}
-}
-
 int bpfu_tramp_attach(struct bpfu_prog *prog, uint64_t cookie, struct bpfu_link **out)
 {
 	struct tramp_link *l = calloc(1, sizeof(*l));
-	struct bpfu_func *func = prog->target;
-	bool attached = false;
-	int err = -ENOMEM;
+	const char *reason = NULL;
+	struct bpfu_tramp *t;
+	int err = l ? bpfu_run_prepare(prog) : -ENOMEM;
 
-	if (!l)
-		return -ENOMEM;
+	if (err) {
+		free(l);
+		return err;
+	}
 	bpfu_link_init(&l->link, BPF_LINK_TYPE_TRACING, &tramp_ops, prog);
 	l->kind = kind_of(prog);
 	l->cookie = cookie;
-	pthread_mutex_lock(&lock);
-	l->tramp = tramp_of(func);
-	if (l->tramp) {
-		attached = is_attached(l->tramp, prog, l->kind);
-		err = bpfu_run_prepare(prog);
+	pthread_mutex_lock(&bpfu_hook_lock);
+	err = tramp_get(prog->target, &t);
+	if (!err && is_attached(t, prog, l->kind)) {
+		reason = "the program is attached to it already";
+		err = -EBUSY;
+	} else if (!err) {
+		err = attach(t, l);
 	}
-	if (!err)
-		err = attach(l->tramp, l);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&bpfu_hook_lock);
 	if (!err) {
 		*out = &l->link;
 		return 0;
 	}
-	if (reason_of(err, attached))
+	if (err == -E2BIG)
+		reason = "it has as many programs as a function can have (38)";
+	else if (!reason)
+		reason = bpfu_hook_reason(err);
+	if (reason)
 		bpfu_warn("prog '%s': cannot attach to function '%s': %s", prog->name,
-			  func->decl.name, reason_of(err, attached));
+			  prog->target->decl.name, reason);
 	free(l);
 	return err;
 }

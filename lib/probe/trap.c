@@ -33,9 +33,14 @@ static _Atomic uint32_t readers;               /* handlers that may be looking a
 static struct sigaction previous;
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The current eviction: threads asked, and threads that have answered. */
+/*
+ * The current eviction. Its number comes with the signals: one that was blocked may arrive long after
+ * the eviction is over, and must neither count nor be taken for the application's.
+ */
 static _Atomic size_t evict_size;              /* 0: none */
+static _Atomic uint32_t evict_number;
 static _Atomic uint32_t evict_answers;
+#define EVICT_SIGVAL ((uintptr_t)&evict_answers << 16) /* whose signals, and 16 bits of which */
 
 /* The last trap at or below @pc. */
 static const struct bpfu_trap *trap_below(const struct trap_set *s, uintptr_t pc)
@@ -100,8 +105,12 @@ static bool evicted(const siginfo_t *info, ucontext_t *uc)
 	const struct bpfu_trap *trap;
 	struct trap_set *s;
 
-	if (!size || info->si_code != SI_TKILL || info->si_pid != getpid())
+	if (info->si_code != SI_QUEUE || info->si_pid != getpid() ||
+	    ((uintptr_t)info->si_value.sival_ptr & ~0xffffull) != EVICT_SIGVAL)
 		return false;
+	if (!size || ((uintptr_t)info->si_value.sival_ptr & 0xffff) !=
+			     (atomic_load(&evict_number) & 0xffff))
+		return true;
 	atomic_fetch_add(&readers, 1);
 	s = atomic_load(&set);
 	trap = s ? trap_below(s, (uintptr_t)PC(uc)) : NULL;
@@ -166,6 +175,20 @@ void bpfu_trap_clear(void)
 		bpfu_sys6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
+static bool ask_thread(pid_t tid)
+{
+	siginfo_t info = {
+		.si_signo = SIGTRAP,
+		.si_code = SI_QUEUE,
+	};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_ptr =
+		(void *)(EVICT_SIGVAL | (atomic_load(&evict_number) & 0xffff));
+	return !syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGTRAP, &info);
+}
+
 /* Ask each other thread that was not asked before; how many. */
 static uint32_t ask_threads(pid_t *asked, uint32_t *asked_cnt, uint32_t max)
 {
@@ -182,7 +205,7 @@ static uint32_t ask_threads(pid_t *asked, uint32_t *asked_cnt, uint32_t max)
 			known = asked[i] == tid;
 		if (known || *asked_cnt == max)
 			continue;
-		if (syscall(SYS_tgkill, getpid(), tid, SIGTRAP))
+		if (!ask_thread(tid))
 			continue; /* it has ended */
 		asked[(*asked_cnt)++] = tid;
 		new_cnt++;
@@ -213,6 +236,7 @@ int bpfu_trap_evict(size_t size)
 
 	if (!asked)
 		return -ENOMEM;
+	atomic_fetch_add(&evict_number, 1);
 	atomic_store(&evict_answers, 0);
 	atomic_store(&evict_size, size);
 	/* Threads that are created meanwhile start elsewhere, but their creators may be anywhere. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Files below /sys by which the kernel tells what there is to attach to. A thread whose route is
+ * Files by which the kernel tells what there is to attach to. A thread whose route is
  * libbpfu finds libbpfu's answer there; for others, and under every other name, files are what they
  * are. A file of ours is a sealed memfd, made at each open.
  */
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "btf/func.h"
+#include "probe/symbols.h"
 #include "shim/shim.h"
 
 static const struct file {
@@ -20,11 +21,19 @@ static const struct file {
 	int (*content)(void **data, uint32_t *size); /* malloc()ed; 0 or -errno */
 } files[] = {
 	{ "/sys/kernel/btf/vmlinux", bpfu_func_btf },
+	{ "/proc/kallsyms", bpfu_symbols_kallsyms },
+	{ "/sys/kernel/tracing/available_filter_functions", bpfu_symbols_filter },
+	{ "/sys/kernel/debug/tracing/available_filter_functions", bpfu_symbols_filter },
+	{ "/sys/kernel/tracing/available_filter_functions_addrs", bpfu_symbols_filter_addrs },
+	{ "/sys/kernel/debug/tracing/available_filter_functions_addrs", bpfu_symbols_filter_addrs },
+	{ "/sys/bus/event_source/devices/kprobe/type", bpfu_symbols_perf_type },
+	{ "/sys/bus/event_source/devices/kprobe/format/retprobe", bpfu_symbols_perf_retprobe },
 };
 
 static const struct file *file_of(const char *path)
 {
-	if (!path || strncmp(path, "/sys/", 5) || bpfu_route_get() != BPFU_ROUTE_USER)
+	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/proc/k", 7)) ||
+	    bpfu_route_get() != BPFU_ROUTE_USER)
 		return NULL;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (!strcmp(path, files[i].path))

@@ -5,6 +5,7 @@
 #include <linux/close_range.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -12,7 +13,9 @@
 
 #include "map/map.h"
 #include "obj/obj.h"
+#include "probe/perf_event.h"
 #include "shim/shim.h"
+#include "util/uaccess.h"
 
 /* -errno to the libc's convention. */
 static int ret_errno(int ret)
@@ -40,9 +43,40 @@ static long hook_bpf(const long *args)
 	return ret_errno(ret);
 }
 
+/* Only events of the type that files.c told of are ours. */
+static long hook_perf_event_open(const long *args)
+{
+	uint32_t type;
+
+	if (bpfu_route_get() != BPFU_ROUTE_USER ||
+	    bpfu_copy_from_user(&type, (uint64_t)args[0], sizeof(type)) ||
+	    type != BPFU_PERF_TYPE_KPROBE)
+		return bpfu_real_syscall(__NR_perf_event_open, args);
+	return ret_errno(bpfu_perf_event_open((uint64_t)args[0]));
+}
+
+int bpfu_hook_ioctl(int fd, unsigned long cmd, unsigned long arg)
+{
+	struct bpfu_obj *obj;
+	int err;
+
+	if (_IOC_TYPE(cmd) != '$') /* perf's letter */
+		return bpfu_real_ioctl(fd, cmd, arg);
+	obj = bpfu_fd_get(fd);
+	if (!obj)
+		return bpfu_real_ioctl(fd, cmd, arg);
+	err = obj->kind == BPFU_OBJ_PERF_EVENT ? bpfu_perf_event_ioctl(obj, cmd, arg) : -ENOTTY;
+	bpfu_obj_put(obj);
+	return ret_errno(err);
+}
+
 long bpfu_hook_syscall(long nr, const long *args)
 {
 	switch (nr) {
+	case __NR_perf_event_open:
+		return hook_perf_event_open(args);
+	case __NR_ioctl:
+		return bpfu_hook_ioctl(args[0], args[1], args[2]);
 	case __NR_bpf:
 		return hook_bpf(args);
 	case __NR_close:

@@ -51,6 +51,7 @@ REAL(int, statfs, (const char *path, struct statfs *st), (path, st), -1)
 REAL(int, mkdir, (const char *path, mode_t mode), (path, mode), -1)
 REAL(int, rmdir, (const char *path), (path), -1)
 REAL(int, unlink, (const char *path), (path), -1)
+REAL(int, ioctl, (int fd, unsigned long cmd, unsigned long arg), (fd, cmd, arg), -1)
 REAL(int, faccessat, (int dir_fd, const char *path, int how, int flags), (dir_fd, path, how, flags), -1)
 REAL(struct _IO_FILE *, fopen, (const char *path, const char *how), (path, how), NULL)
 /* clang-format on */

@@ -63,6 +63,7 @@ int bpfu_hook_statfs(const char *path, struct statfs *st);
 int bpfu_hook_mkdir(const char *path, mode_t mode);
 int bpfu_hook_rmdir(const char *path);
 int bpfu_hook_unlink(const char *path);
+int bpfu_hook_ioctl(int fd, unsigned long cmd, unsigned long arg);
 
 /* ---- files.c: files of the kernel that tell of what libbpfu has ---- */
 
@@ -87,6 +88,7 @@ int bpfu_real_statfs(const char *path, struct statfs *st);
 int bpfu_real_mkdir(const char *path, mode_t mode);
 int bpfu_real_rmdir(const char *path);
 int bpfu_real_unlink(const char *path);
+int bpfu_real_ioctl(int fd, unsigned long cmd, unsigned long arg);
 int bpfu_real_faccessat(int dir_fd, const char *path, int how, int flags);
 int bpfu_real_open(const char *path, int flags, int mode);
 struct _IO_FILE *bpfu_real_fopen(const char *path, const char *how);

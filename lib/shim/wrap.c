@@ -27,6 +27,7 @@ int __real_statfs(const char *path, struct statfs *st);
 int __real_mkdir(const char *path, mode_t mode);
 int __real_rmdir(const char *path);
 int __real_unlink(const char *path);
+int __real_ioctl(int fd, unsigned long cmd, ...);
 int __real_faccessat(int dir_fd, const char *path, int how, int flags);
 int __real_open(const char *path, int flags, ...);
 struct _IO_FILE *__real_fopen(const char *path, const char *how);
@@ -119,4 +120,9 @@ int bpfu_real_open(const char *path, int flags, int mode)
 struct _IO_FILE *bpfu_real_fopen(const char *path, const char *how)
 {
 	return __real_fopen(path, how);
+}
+
+int bpfu_real_ioctl(int fd, unsigned long cmd, unsigned long arg)
+{
+	return __real_ioctl(fd, cmd, arg);
 }

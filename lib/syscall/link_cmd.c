@@ -8,6 +8,8 @@
 #include "obj/link.h"
 #include "obj/prog.h"
 #include "obj/tracepoint.h"
+#include "probe/kprobe_multi.h"
+#include "probe/perf_event.h"
 #include "probe/tramp.h"
 #include "syscall/syscall.h"
 #include "util/uaccess.h"
@@ -72,6 +74,39 @@ static int tracing_link(struct bpfu_prog *prog, const union bpf_attr *attr)
 	    attr->link_create.target_btf_id)
 		return put_prog(prog, -EINVAL);
 	return tracing_attach(prog, attr->link_create.tracing.cookie);
+}
+
+static int perf_link(struct bpfu_prog *prog, const union bpf_attr *attr)
+{
+	struct bpfu_link *link;
+	struct bpfu_obj *event;
+	int err;
+
+	if (attr->link_create.flags)
+		return put_prog(prog, -EINVAL);
+	err = bpfu_fd_get_kind(attr->link_create.target_fd, BPFU_OBJ_PERF_EVENT, -EBADF, &event);
+	if (err)
+		return put_prog(prog, err);
+	err = bpfu_perf_link_create(event, prog, attr->link_create.perf_event.bpf_cookie, &link);
+	bpfu_obj_put(event);
+	return err ? put_prog(prog, err) : link_publish(link);
+}
+
+static int kprobe_multi_link(struct bpfu_prog *prog, const union bpf_attr *attr)
+{
+	const struct bpfu_kprobe_multi multi = {
+		.flags = attr->link_create.kprobe_multi.flags,
+		.cnt = attr->link_create.kprobe_multi.cnt,
+		.syms = attr->link_create.kprobe_multi.syms,
+		.addrs = attr->link_create.kprobe_multi.addrs,
+		.cookies = attr->link_create.kprobe_multi.cookies,
+	};
+	struct bpfu_link *link;
+	int err = -EINVAL;
+
+	if (!attr->link_create.flags && prog->expected_attach_type == BPF_TRACE_KPROBE_MULTI)
+		err = bpfu_kprobe_multi_create(&multi, prog, &link);
+	return err ? put_prog(prog, err) : link_publish(link);
 }
 
 static int tp_name_in(uint64_t uname, char *name)
@@ -148,6 +183,12 @@ int bpfu_cmd_link_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		return err;
 	if (prog->type == BPF_PROG_TYPE_TRACING)
 		return tracing_link(prog, &attr->a);
+	if (prog->type == BPF_PROG_TYPE_KPROBE &&
+	    attr->a.link_create.attach_type == BPF_PERF_EVENT)
+		return perf_link(prog, &attr->a);
+	if (prog->type == BPF_PROG_TYPE_KPROBE &&
+	    attr->a.link_create.attach_type == BPF_TRACE_KPROBE_MULTI)
+		return kprobe_multi_link(prog, &attr->a);
 	err = no_target_error(prog->type, attr->a.link_create.attach_type);
 	bpfu_prog_put(prog);
 	return err;

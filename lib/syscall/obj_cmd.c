@@ -81,7 +81,8 @@ int bpfu_cmd_obj_pin(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 	obj = bpfu_fd_get(attr->a.bpf_fd);
 	if (!obj)
 		return -EINVAL;
-	if (obj->kind == BPFU_OBJ_BTF || obj->kind == BPFU_OBJ_STATS) {
+	if (obj->kind == BPFU_OBJ_BTF || obj->kind == BPFU_OBJ_STATS ||
+	    obj->kind == BPFU_OBJ_PERF_EVENT) {
 		err = -EINVAL;
 	} else {
 		err = path_in(attr, path);

@@ -232,6 +232,8 @@ static int access_ctx(struct bpfu_env *env, const struct bpfu_access *a, struct 
 	aux->ctx_access = true;
 	aux->ctx_field_size = info.ctx_field_size;
 	aux->ctx_narrow = !a->write && info.ctx_field_size && (uint32_t)a->size < info.ctx_field_size;
+	if (a->off >= 0 && a->off < 512) /* aligned: in one word */
+		env->prog->ctx_words |= 1ull << a->off / 8;
 	env->prog->max_ctx_offset =
 		BPFU_MAX(env->prog->max_ctx_offset, (uint32_t)(a->off + a->size));
 	if (!loaded || info.kind == BPFU_CTX_SCALAR)

@@ -499,6 +499,12 @@ static void control(void)
 		check("jmp qword ptr %s", mem_text(mems[i]));
 		x86_call_m(&cb, mems[i]);
 		check("call qword ptr %s", mem_text(mems[i]));
+		x86_push_m(&cb, mems[i]);
+		check("push qword ptr %s", mem_text(mems[i]));
+		x86_movups_load(&cb, i % 8, mems[i]);
+		check("movups xmm%u, xmmword ptr %s", (unsigned)i % 8, mem_text(mems[i]));
+		x86_movups_store(&cb, mems[i], i % 8);
+		check("movups xmmword ptr %s, xmm%u", mem_text(mems[i]), (unsigned)i % 8);
 	}
 	x86_ret(&cb);
 	check("ret");

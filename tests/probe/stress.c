@@ -4,7 +4,8 @@
  * and the main thread attaches and detaches. One program stays attached all the time and must see
  * every call; results must be right whatever is attached.
  *
- * usage: probe_stress jit [ROUNDS [THREADS]]
+ * usage: probe_stress jit|remap [ROUNDS [THREADS]]
+ *	remap: text is changed by moving pages
  */
 #include <pthread.h>
 #include <signal.h>
@@ -14,9 +15,10 @@
 #include <bpf/bpf.h>
 
 #include "probe.h"
+#include "probe/text.h"
 #include "stress.skel.h"
 
-#define ROUNDS 1500
+#define ROUNDS 1000
 #define THREADS 8
 #define THREADS_MAX 64
 
@@ -86,6 +88,8 @@ int main(int argc, char **argv)
 	struct stress *s;
 
 	probe_init(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], "remap"))
+		bpfu_text_set_mode(BPFU_TEXT_REMAP);
 	expect_eq(bpfu_func_register(test_steady, "u64 test_steady(u64 a, u64 b)", 0), 0);
 	expect_eq(bpfu_func_register(test_toggled, "u64 test_toggled(u64 a, u64 b)", 0), 0);
 	s = stress__open_and_load();

@@ -394,6 +394,11 @@ static inline void x86_pop(struct bpfu_codebuf *cb, uint8_t reg)
 	bpfu_codebuf_commit(cb, p);
 }
 
+static inline void x86_push_m(struct bpfu_codebuf *cb, struct x86_mem m)
+{
+	x86_op_rm(cb, 0, 0xff, 6, m); /* push m64 */
+}
+
 static inline void x86_push_i8(struct bpfu_codebuf *cb, int8_t imm)
 {
 	uint8_t *p = bpfu_codebuf_room(cb);
@@ -401,6 +406,17 @@ static inline void x86_push_i8(struct bpfu_codebuf *cb, int8_t imm)
 	*p++ = 0x6a;
 	*p++ = (uint8_t)imm;
 	bpfu_codebuf_commit(cb, p);
+}
+
+/* Vector registers by number; m128 need not be aligned. */
+static inline void x86_movups_load(struct bpfu_codebuf *cb, unsigned xmm, struct x86_mem m)
+{
+	x86_op_rm(cb, X86_F_0F, 0x10, xmm, m); /* movups xmm, m128 */
+}
+
+static inline void x86_movups_store(struct bpfu_codebuf *cb, struct x86_mem m, unsigned xmm)
+{
+	x86_op_rm(cb, X86_F_0F, 0x11, xmm, m); /* movups m128, xmm */
 }
 
 /* ---- arithmetic ---- */

@@ -11,6 +11,8 @@
  *               | x29                | <- x29, sp
  *               | arguments 9 …      |   copies, during the call
  */
+#include <errno.h>
+
 #include "jit/arm64/encode.h"
 #include "probe/thunk.h"
 
@@ -18,5 +20,10 @@
 
 void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
 {
-	cb->err = -95; /* EOPNOTSUPP */
+	cb->err = -EOPNOTSUPP;
+}
+
+uint64_t bpfu_a64_lean_words(uint32_t arg_cnt, bool has_exit)
+{
+	return 0;
 }

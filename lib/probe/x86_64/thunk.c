@@ -13,7 +13,7 @@
  *               | arguments 7 …      |   copies, during the call
  */
 #include "jit/x86_64/encode.h"
-#include "probe/thunk.h"
+#include "probe/x86_64/thunk.h"
 
 #define REG_ARGS 6
 
@@ -107,7 +107,13 @@ static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint6
 
 void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
 {
-	int32_t words = 2 + (int32_t)t->arg_cnt + (t->has_exit ? 2 : 0);
+	int32_t words;
+
+	if (t->has_regs) {
+		bpfu_x86_regs_thunk(cb, t);
+		return;
+	}
+	words = 2 + (int32_t)t->arg_cnt + (t->has_exit ? 2 : 0);
 
 	x86_push(cb, X86_RBP);
 	x86_mov_rr(cb, true, X86_RBP, X86_RSP);

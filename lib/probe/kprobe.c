@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Probes: programs whose context is the registers at a function's entry or return. As with
+ * trampolines (tramp.c) the code of a function is generated once, in two forms, and what changes
+ * is an array that its handlers walk:
+ *
+ *      site: jmp thunk ---> enter() ---> probes[] | program, cookie, is_return, when attached | …
+ *                           leave() -----^
+ *
+ * A call is watched to its end by calling the body from the thunk; the thunk's frame is what is kept
+ * per call, so that there is no list of open calls which a longjmp(), an exception or the end of a
+ * thread could leave in disorder. The frame remembers when the call began: a probe that was attached
+ * later does not see its return.
+ */
+#include "probe/kprobe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "obj/prog.h"
+#include "obj/tracepoint.h"
+#include "percpu/rcu.h"
+#include "probe/hook.h"
+#include "probe/places.h"
+#include "probe/run.h"
+#include "probe/thunk.h"
+#include "util/bits.h"
+
+/* One program on one function. */
+struct probe {
+	struct bpfu_run run;
+	struct bpfu_probe_set *set;
+	struct bpfu_hook *hook;     /* NULL: not on it */
+	struct bpfu_places *places; /* of a return probe with max_active */
+	uint64_t since;             /* epoch of the attachment */
+	struct probe *next;         /* in probes->first, under the lock */
+};
+
+struct bpfu_probe_set {
+	struct bpfu_rcu_head rcu;
+	bool is_return;
+	uint32_t cnt;
+	struct bpfu_hook **hooks;   /* room for remove_all() */
+	struct probe probes[];
+};
+
+/* What the handlers walk: entry probes, then return probes. Freed after a grace period. */
+struct list {
+	struct bpfu_rcu_head rcu;
+	uint64_t epoch;
+	uint32_t entry_cnt, cnt;
+	struct probe *probes[];
+};
+
+struct bpfu_probes {
+	struct bpfu_hook *hook;
+	_Atomic(struct list *) list;
+	const void *thunks[2][2];   /* [with the return] [lean]; never freed */
+	struct probe *first;        /* latest first */
+	uint32_t cnt, return_cnt;
+};
+
+static uint64_t epoch; /* counts attachments, under the lock */
+
+/* The thread runs a kprobe program: others on what it calls are missed, as in the kernel. */
+static __thread volatile bool running __attribute__((tls_model("initial-exec")));
+
+/* ---- at run time ---- */
+
+static void run_probe(const struct probe *probe, void *regs)
+{
+	const struct bpfu_run *run = &probe->run;
+
+	if (bpfu_unlikely(running)) {
+		bpfu_run_missed(run);
+		return;
+	}
+	/* A signal in between finds false and leaves false. */
+	running = true;
+	if (bpfu_unlikely(bpfu_attach_cookie != run->cookie ||
+			  atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed)))
+		bpfu_run_slow(run, regs);
+	else
+		run->func(regs, run->prog);
+	running = false;
+}
+
+static uint64_t on_enter(void *arg, uint64_t *regs)
+{
+	struct bpfu_probes *p = arg;
+	bool entered = bpfu_run_enter();
+	struct list *list = atomic_load_explicit(&p->list, memory_order_acquire);
+	struct bpfu_call *call = bpfu_call_of(regs);
+
+	call->epoch = 0;
+	if (bpfu_likely(list)) {
+		uint32_t i = 0;
+
+		for (; i < list->entry_cnt; i++)
+			run_probe(list->probes[i], regs);
+		if (i < list->cnt)
+			call->epoch = list->epoch;
+		for (; i < list->cnt; i++)
+			if (list->probes[i]->places)
+				bpfu_place_take(list->probes[i]->places, call);
+	}
+	bpfu_run_leave(entered);
+	return 0;
+}
+
+static uint64_t on_leave(void *arg, uint64_t *regs)
+{
+	struct bpfu_probes *p = arg;
+	struct bpfu_call *call = bpfu_call_of(regs);
+	bool entered = bpfu_run_enter();
+	struct list *list = atomic_load_explicit(&p->list, memory_order_acquire);
+
+	for (uint32_t i = list ? list->entry_cnt : 0; list && i < list->cnt; i++) {
+		const struct probe *probe = list->probes[i];
+
+		if (probe->since > call->epoch ||
+		    (probe->places && !bpfu_place_leave(probe->places, call)))
+			continue;
+		run_probe(probe, regs);
+	}
+	bpfu_run_leave(entered);
+	return 0;
+}
+
+/* ---- changes, with the lock held ---- */
+
+static void list_free(struct bpfu_rcu_head *head)
+{
+	free(bpfu_container_of(head, struct list, rcu));
+}
+
+static struct list *list_new(const struct bpfu_probes *p)
+{
+	struct list *list = malloc(sizeof(*list) + p->cnt * sizeof(list->probes[0]));
+	uint32_t cnt = 0;
+
+	if (!list)
+		return NULL;
+	for (int is_return = 0; is_return < 2; is_return++) {
+		for (struct probe *probe = p->first; probe; probe = probe->next)
+			if (probe->set->is_return == is_return)
+				list->probes[cnt++] = probe;
+		if (!is_return)
+			list->entry_cnt = cnt;
+	}
+	list->cnt = cnt;
+	list->epoch = epoch;
+	return list;
+}
+
+/* Publish what p->first says. 0 or -ENOMEM. */
+static int publish(struct bpfu_probes *p)
+{
+	struct list *list = p->cnt ? list_new(p) : NULL, *old;
+
+	if (p->cnt && !list)
+		return -ENOMEM;
+	old = atomic_exchange(&p->list, list);
+	if (old)
+		bpfu_call_rcu(&old->rcu, list_free);
+	return 0;
+}
+
+static uint32_t arg_cnt_of(const struct bpfu_probes *p)
+{
+	const struct bpfu_func *func = p->hook->func;
+
+	return func->btf_id ? func->decl.arg_cnt : BPFU_THUNK_ANY_ARGS;
+}
+
+static int thunk_new(struct bpfu_probes *p, bool has_exit, bool lean)
+{
+	struct bpfu_thunk thunk = {
+		.func = p->hook->func->addr,
+		.after_cell = &p->hook->after_probe,
+		.arg_cnt = arg_cnt_of(p),
+		.has_exit = has_exit,
+		.has_regs = true,
+		.lean = lean,
+		.arg = p,
+		.enter = on_enter,
+		.leave = on_leave,
+	};
+
+	return bpfu_thunk_make(&thunk, &p->thunks[has_exit][lean]);
+}
+
+/* A tail call may lead to a program that reads other registers. */
+static uint64_t words_read(const struct bpfu_prog *prog)
+{
+	for (uint32_t i = 0; i < prog->subprog_cnt; i++)
+		if (prog->subprogs[i].has_tail_call)
+			return ~0ull;
+	return prog->ctx_words;
+}
+
+/* Choose the thunk that the probes of @p need. */
+static int choose_thunk(struct bpfu_probes *p)
+{
+	bool has_exit = p->return_cnt, lean;
+	uint64_t words = 0;
+	int err = 0;
+
+	for (struct probe *probe = p->first; probe; probe = probe->next)
+		words |= words_read(probe->run.prog);
+	lean = !(words & ~bpfu_thunk_lean_words(arg_cnt_of(p), has_exit));
+	if (p->cnt && !p->thunks[has_exit][lean])
+		err = thunk_new(p, has_exit, lean);
+	if (!err)
+		p->hook->probe_thunk = p->cnt ? p->thunks[has_exit][lean] : NULL;
+	return err;
+}
+
+static int probes_get(struct bpfu_func *func, struct bpfu_probes **out)
+{
+	struct bpfu_hook *hook;
+	int err = bpfu_hook_get(func, &hook);
+
+	if (err)
+		return err;
+	if (!hook->probes) {
+		hook->probes = calloc(1, sizeof(*hook->probes));
+		if (!hook->probes)
+			return -ENOMEM;
+		hook->probes->hook = hook;
+	}
+	*out = hook->probes;
+	return 0;
+}
+
+static void probe_add(struct bpfu_probes *p, struct probe *probe)
+{
+	probe->hook = p->hook;
+	probe->since = epoch;
+	probe->next = p->first;
+	p->first = probe;
+	p->cnt++;
+	p->return_cnt += probe->set->is_return;
+}
+
+static void probe_del(struct probe *probe)
+{
+	struct bpfu_probes *p = probe->hook->probes;
+	struct probe **at = &p->first;
+
+	while (*at != probe)
+		at = &(*at)->next;
+	*at = probe->next;
+	p->cnt--;
+	p->return_cnt -= probe->set->is_return;
+	probe->hook = NULL;
+}
+
+static int add_one(struct probe *probe, struct bpfu_func *func)
+{
+	struct bpfu_probes *p;
+	int err = probes_get(func, &p);
+
+	if (err)
+		return err;
+	probe_add(p, probe);
+	err = publish(p);
+	if (!err)
+		err = choose_thunk(p);
+	return err;
+}
+
+/* Take the probes of @set that are on a function off again, and point the entries elsewhere. */
+static void remove_all(struct bpfu_probe_set *set, struct bpfu_hook **hooks)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < set->cnt; i++) {
+		struct probe *probe = &set->probes[i];
+		struct bpfu_hook *hook = probe->hook;
+
+		if (!hook)
+			continue;
+		probe_del(probe);
+		choose_thunk(hook->probes);
+		hooks[cnt++] = hook;
+	}
+	bpfu_hook_point(hooks, cnt);
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct bpfu_probes *p = hooks[i]->probes;
+
+		/* Without memory for a shorter list: none at all, until the next change. */
+		if (publish(p)) {
+			struct list *old = atomic_exchange(&p->list, NULL);
+
+			if (old)
+				bpfu_call_rcu(&old->rcu, list_free);
+		}
+	}
+}
+
+/* ---- sets ---- */
+
+static void set_free(struct bpfu_rcu_head *head)
+{
+	struct bpfu_probe_set *set = bpfu_container_of(head, struct bpfu_probe_set, rcu);
+
+	for (uint32_t i = 0; i < set->cnt; i++)
+		bpfu_places_free(set->probes[i].places);
+	free(set->hooks);
+	free(set);
+}
+
+static struct bpfu_probe_set *set_new(const struct bpfu_probe_spec *spec)
+{
+	struct bpfu_probe_set *set = calloc(1, sizeof(*set) + spec->cnt * sizeof(set->probes[0]));
+
+	if (!set)
+		return NULL;
+	set->is_return = spec->is_return;
+	set->cnt = spec->cnt;
+	set->hooks = calloc(spec->cnt, sizeof(struct bpfu_hook *));
+	for (uint32_t i = 0; i < spec->cnt && set->hooks; i++) {
+		struct probe *probe = &set->probes[i];
+
+		probe->set = set;
+		probe->run = bpfu_run_of(spec->prog, spec->cookies ? spec->cookies[i] : 0);
+		if (!spec->max_active || !spec->is_return)
+			continue;
+		probe->places = bpfu_places_new(spec->max_active);
+		if (!probe->places)
+			break;
+	}
+	if (set->hooks && (!spec->max_active || !spec->is_return ||
+			   set->probes[spec->cnt - 1].places))
+		return set;
+	set_free(&set->rcu);
+	return NULL;
+}
+
+int bpfu_probe_attach(const struct bpfu_probe_spec *spec, struct bpfu_probe_set **out,
+		      const struct bpfu_func **failed)
+{
+	struct bpfu_probe_set *set = set_new(spec);
+	uint32_t i = 0;
+	int err = 0;
+
+	if (failed)
+		*failed = NULL;
+	if (!set)
+		return -ENOMEM;
+	pthread_mutex_lock(&bpfu_hook_lock);
+	epoch++;
+	for (; i < spec->cnt && !err; i++) {
+		err = add_one(&set->probes[i], spec->funcs[i]);
+		if (err && failed)
+			*failed = spec->funcs[i];
+		else
+			set->hooks[i] = set->probes[i].hook;
+	}
+	if (!err)
+		err = bpfu_hook_point(set->hooks, spec->cnt);
+	if (err)
+		remove_all(set, set->hooks);
+	pthread_mutex_unlock(&bpfu_hook_lock);
+	if (err)
+		bpfu_call_rcu(&set->rcu, set_free);
+	else
+		*out = set;
+	return err;
+}
+
+void bpfu_probe_detach(struct bpfu_probe_set *set)
+{
+	pthread_mutex_lock(&bpfu_hook_lock);
+	remove_all(set, set->hooks);
+	pthread_mutex_unlock(&bpfu_hook_lock);
+	bpfu_call_rcu(&set->rcu, set_free);
+	bpfu_rcu_poll();
+}
+
+uint64_t bpfu_probe_missed(const struct bpfu_probe_set *set)
+{
+	uint64_t missed = 0;
+
+	for (uint32_t i = 0; i < set->cnt; i++)
+		if (set->probes[i].places)
+			missed += bpfu_places_missed(set->probes[i].places);
+	return missed;
+}
