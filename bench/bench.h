@@ -70,6 +70,13 @@ struct bench {
 	int (*trigger)(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
 		       uint64_t ops, uint64_t *events);
 
+	/*
+	 * Optional: what a batch of @arm needs, and what undoes it, outside the time that is measured.
+	 * A failed prepare() leaves nothing to undo.
+	 */
+	int (*prepare)(struct bench_inst *inst, enum bench_arm arm, struct errline *e);
+	void (*finish)(struct bench_inst *inst, enum bench_arm arm);
+
 	/* Events in one operation, as the figure counts them; NULL: one. */
 	uint64_t (*events_per_op)(const struct bench_inst *inst);
 
@@ -91,7 +98,7 @@ struct bench {
 	/* Optional: a remark for the report, or "". */
 	void (*note)(const struct bench_inst *inst, char *buf, size_t size);
 
-	const void *data; /* of benches made at run time (object.c) */
+	const void *data; /* the bench's own */
 };
 
 static inline uint64_t bench_events_per_op(const struct bench_inst *inst)

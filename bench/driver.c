@@ -60,3 +60,24 @@ int driver_load_error(struct errline *e, int err, const char *what, const char *
 				   target, reason, detail[0] ? ": " : "", detail);
 	}
 }
+
+int driver_attach_error(struct errline *e, int err, const char *what, const char *target)
+{
+	const char *detail = libbpf_log_last();
+	char reason[128];
+
+	libbpf_strerror(err, reason, sizeof(reason));
+	switch (-err) {
+	case EPERM:
+	case EACCES:
+		return errline_set(e, err, "cannot attach '%s' on %s: no permission; run as root or with "
+				   "CAP_BPF and CAP_PERFMON, or use --on user", what, target);
+	case ENOTSUP:
+	case 524:
+		return errline_set(e, err, "cannot attach '%s' on %s: this kernel is built without "
+				   "tracing of functions; use --on user", what, target);
+	default:
+		return errline_set(e, err, "cannot attach '%s' on %s: %s%s%s (-v shows the log)", what,
+				   target, reason, detail[0] ? ": " : "", detail);
+	}
+}

@@ -22,4 +22,7 @@ int driver_percpu_sum(int map_fd, uint64_t *sum);
  */
 int driver_load_error(struct errline *e, int err, const char *what, const char *target);
 
+/* The same for a program that could not be attached. */
+int driver_attach_error(struct errline *e, int err, const char *what, const char *target);
+
 #endif

@@ -120,7 +120,16 @@ int sample_batch(struct bench_inst *inst, struct producers *producers, struct ba
 	if (!parts)
 		return errline_set(e, -ENOMEM, "out of memory");
 	plan_job(&job, b);
+	if (inst->bench->prepare)
+		err = inst->bench->prepare(inst, b->arm, e);
+	if (err) {
+		if (parts != &one)
+			free(parts);
+		return err;
+	}
 	producers_run(producers, nr, run_part, &job);
+	if (inst->bench->finish)
+		inst->bench->finish(inst, b->arm);
 	b->ns = 0;
 	b->events = 0;
 	b->nvcsw = b->nivcsw = 0;

@@ -211,6 +211,8 @@ static int run_point(struct suite *s, struct point *pt, const struct opts *opts,
 		.warmup = opts->warmup >= 0 ? (int)ceil(opts->warmup) : DEFAULT_WARMUP,
 	};
 	size_t size = pt->inst.params.producers * sizeof(*c.counts);
+	const struct bench *bench = pt->inst.bench;
+	bool prepared = false;
 	int err = -ENOMEM;
 
 	c.counts = aligned_alloc(128, size);
@@ -218,13 +220,19 @@ static int run_point(struct suite *s, struct point *pt, const struct opts *opts,
 	if (c.counts && c.rates) {
 		memset(c.counts, 0, size);
 		print_heading(pt, opts, s->nr_points);
-		err = run_threads(s, &c);
+		err = bench->prepare ? bench->prepare(&pt->inst, ARM_PLAIN, e) : 0;
+		prepared = !err;
 	}
-	if (err)
+	if (prepared) {
+		err = run_threads(s, &c);
+		if (bench->finish)
+			bench->finish(&pt->inst, ARM_PLAIN);
+	}
+	if (err && !e->text[0])
 		errline_set(e, err, "cannot run %s: %s", pt->inst.bench->name, strerror(-err));
-	else if (interrupt_signal())
+	else if (!err && interrupt_signal())
 		err = -EINTR;
-	else
+	else if (!err)
 		err = check_counts(pt, &c, e);
 	if (!err)
 		classic_print_summary(stdout, pt->inst.bench->flags & BENCH_OPS_REPORT, c.rates,
