@@ -9,9 +9,9 @@
 #include "compare/historical.h"
 #include "measure/progress.h"
 #include "report/report_compare.h"
+#include "result/record.h"
 #include "util/interrupt.h"
 #include "util/output.h"
-
 
 static bool is_stdout(const char *path)
 {
@@ -182,7 +182,7 @@ int cmd_compare(const struct opts *opts)
 		print_error(&e);
 		return EXIT_USAGE;
 	}
-	if (historical_is_file(opts->args[0]) && historical_is_file(opts->args[1]))
+	if (records_is_file(opts->args[0]) && records_is_file(opts->args[1]))
 		return compare_stored(opts);
 	return compare_live(opts);
 }

@@ -3,18 +3,16 @@
 #include "compare/historical.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "result/record.h"
 #include "stats/compare_rule.h"
 #include "stats/dist.h"
 #include "stats/holm.h"
 #include "stats/stats.h"
-
-#define SCHEMA "bpflab.result/1"
 
 /* One result of one run. */
 struct stored {
@@ -25,84 +23,25 @@ struct stored {
 	char seed[32];
 	double ns;         /* NAN if the run gave no figure that can be compared */
 	unsigned int file;
+	bool imported;
 };
 
 struct stored_list {
 	struct stored *items;
-	size_t nr, max;
+	size_t nr;
 };
 
-bool historical_is_file(const char *path)
+static void read_result(const struct record *r, struct stored *s)
 {
-	FILE *f = fopen(path, "re");
-	int c = EOF;
+	const json_t *env = json_object_get(r->json, "env");
 
-	if (!f)
-		return false;
-	do
-		c = getc(f);
-	while (c == ' ' || c == '\t' || c == '\r' || c == '\n');
-	fclose(f);
-	return c == '{' || c == EOF;
-}
-
-/* -------------------------------------------------------------- reading */
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
-/* Appends "NAME=VALUE" for each member of @o, in the order of names, with @first in front. */
-static void append_members(char *buf, size_t size, json_t *o, const char *first, const char *then)
-{
-	const char *separator = first, *key;
-	json_t *value;
-
-	/* jansson keeps the order of the file: sort by looking for the next larger key each time */
-	for (const char *last = ""; last;) {
-		const char *next = NULL;
-		size_t len = strlen(buf);
-
-		json_object_foreach(o, key, value)
-			if (strcmp(key, last) > 0 && (!next || strcmp(key, next) < 0))
-				next = key;
-		last = next;
-		if (!next)
-			break;
-		value = json_object_get(o, next);
-		if (!strcmp(next, "producers") && json_integer_value(value) == 1)
-			continue;
-		if (json_is_string(value))
-			snprintf(buf + len, size - len, "%s%s=%s", separator, next,
-				 json_string_value(value));
-		else
-			snprintf(buf + len, size - len, "%s%s=%lld", separator, next,
-				 (long long)json_integer_value(value));
-		separator = then;
-	}
-}
-
-static void read_result(json_t *o, unsigned int file, struct stored *s)
-{
-	const json_t *env = json_object_get(o, "env");
-
-	*s = (struct stored){ .file = file, .ns = NAN };
-	snprintf(s->label, sizeof(s->label), "%.120s", text_of(o, "bench"));
-	append_members(s->label, sizeof(s->label), json_object_get(o, "params"), "/", "/");
-	snprintf(s->target, sizeof(s->target), "%.64s", text_of(o, "target"));
-	append_members(s->target, sizeof(s->target), json_object_get(o, "variant"), ":", ",");
-	snprintf(s->machine, sizeof(s->machine), "%.128s|%.64s|%.128s", text_of(env, "cpu"),
-		 text_of(env, "microcode"), text_of(env, "hypervisor"));
-	snprintf(s->policy, sizeof(s->policy), "%.100s|%d", text_of(env, "overhead_policy"),
-		 json_is_true(json_object_get(o, "gross_only")));
-	snprintf(s->seed, sizeof(s->seed), "%.31s", text_of(o, "seed"));
-	if (json_is_true(json_object_get(o, "distinguishable")))
-		s->ns = json_number_value(json_object_get(o, "estimate"));
-	if (!(s->ns > 0))
-		s->ns = NAN;
+	*s = (struct stored){ .file = r->file, .ns = r->ns, .imported = r->imported };
+	snprintf(s->label, sizeof(s->label), "%s", r->label);
+	snprintf(s->target, sizeof(s->target), "%s", r->target);
+	record_machine(r->json, s->machine, sizeof(s->machine));
+	snprintf(s->policy, sizeof(s->policy), "%.100s|%d", record_text(env, "overhead_policy"),
+		 json_is_true(json_object_get(r->json, "gross_only")));
+	snprintf(s->seed, sizeof(s->seed), "%.31s", record_text(r->json, "seed"));
 }
 
 /* A run that a file holds twice is one run. */
@@ -117,72 +56,25 @@ static bool is_known(const struct stored_list *list, const struct stored *s)
 	return false;
 }
 
-static int add_stored(struct stored_list *list, const struct stored *s)
+static int read_files(struct stored_list *list, const char *a, const char *b, struct errline *e)
 {
-	if (is_known(list, s))
-		return 0;
-	if (list->nr == list->max) {
-		size_t max = list->max ? 2 * list->max : 64;
-		struct stored *grown = realloc(list->items, max * sizeof(*grown));
+	struct record_list records = { 0 };
+	int err = records_read(&records, a, 0, RECORD_RESULT, e);
 
-		if (!grown)
-			return -ENOMEM;
-		list->items = grown;
-		list->max = max;
+	if (!err)
+		err = records_read(&records, b, 1, RECORD_RESULT, e);
+	if (!err) {
+		list->items = calloc(records.nr, sizeof(*list->items));
+		if (!list->items)
+			err = errline_set(e, -ENOMEM, "out of memory");
 	}
-	list->items[list->nr++] = *s;
-	return 0;
-}
+	for (size_t i = 0; i < records.nr && !err; i++) {
+		struct stored *s = &list->items[list->nr];
 
-static int read_line(const char *path, size_t number, const char *line, size_t len,
-		     unsigned int file, struct stored_list *list, struct errline *e)
-{
-	json_error_t why;
-	json_t *o = json_loadb(line, len, 0, &why);
-	const char *schema = o ? text_of(o, "schema") : "";
-	struct stored s;
-	int err = 0;
-
-	if (!o)
-		return errline_set(e, -EINVAL, "'%s' line %zu is not JSON: %s; give a file that 'bpflab run "
-				   "--json FILE' wrote", path, number, why.text);
-	if (strcmp(schema, SCHEMA)) {
-		err = errline_set(e, -EINVAL, "'%s' line %zu is no result of a run (schema '%.40s', not "
-				  "'%s'); give a file that 'bpflab run --json FILE' wrote", path, number,
-				  schema, SCHEMA);
-	} else {
-		read_result(o, file, &s);
-		err = add_stored(list, &s);
-		if (err)
-			errline_set(e, err, "out of memory");
+		read_result(&records.items[i], s);
+		list->nr += !is_known(list, s);
 	}
-	json_decref(o);
-	return err;
-}
-
-static int read_file(const char *path, unsigned int file, struct stored_list *list,
-		     struct errline *e)
-{
-	FILE *f = fopen(path, "re");
-	size_t size = 0, number = 0, before = list->nr;
-	char *line = NULL;
-	ssize_t len;
-	int err = 0;
-
-	if (!f)
-		return errline_set(e, -errno, "cannot read '%s': %s", path, strerror(errno));
-	while (!err && (len = getline(&line, &size, f)) >= 0) {
-		number++;
-		if (strspn(line, " \t\r\n") < (size_t)len)
-			err = read_line(path, number, line, (size_t)len, file, list, e);
-	}
-	if (!err && ferror(f))
-		err = errline_set(e, -EIO, "cannot read '%s'", path);
-	free(line);
-	fclose(f);
-	if (!err && list->nr == before)
-		return errline_set(e, -ENODATA, "'%s' holds no results; give a file that 'bpflab run --json "
-				   "FILE' wrote", path);
+	records_release(&records);
 	return err;
 }
 
@@ -232,7 +124,13 @@ static size_t collect(const struct stored_list *list, const struct historical_ro
 			continue;
 		if (!*first)
 			*first = s;
-		if (strcmp(s->machine, (*first)->machine))
+		if (s->imported != (*first)->imported)
+			*odd = "a figure from a text against a measured one: gross against net, machine unknown";
+		else if (s->imported)
+			*odd = "figures from texts, without samples: no verdict";
+		if (s->imported || (*first)->imported)
+			x[n++] = log(s->ns);
+		else if (strcmp(s->machine, (*first)->machine))
 			*odd = "measured on different machines";
 		else if (strcmp(s->policy, (*first)->policy))
 			*odd = "measured with different subtractions";
@@ -362,9 +260,7 @@ int historical_compare(struct historical *h, const char *a, const char *b, doubl
 	int err;
 
 	*h = (struct historical){ .paths = { a, b }, .margin = log1p(margin) };
-	err = read_file(a, 0, &list, e);
-	if (!err)
-		err = read_file(b, 1, &list, e);
+	err = read_files(&list, a, b, e);
 	if (!err && (pair_rows(h, &list) || judge(h, &list)))
 		err = errline_set(e, -ENOMEM, "out of memory");
 	if (!err && !h->nr_rows)

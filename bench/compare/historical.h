@@ -36,9 +36,6 @@ struct historical {
 	size_t nr_rows;
 };
 
-/* True if the file @path holds results (or nothing that could be anything else). */
-bool historical_is_file(const char *path);
-
 /*
  * Compare the results in two files; @margin as a share. A file may hold any number of runs. Release with
  * historical_release().

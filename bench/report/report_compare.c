@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "compare/compare_text.h"
+#include "report/report.h"
 
 #define NR_COLS 7
 #define SHARE_NOTE 0.05 /* of the null program, from which on it is worth a note */

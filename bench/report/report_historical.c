@@ -6,11 +6,26 @@
 #include <string.h>
 
 #include "compare/compare_text.h"
+#include "report/report.h"
 #include "report/report_compare.h"
 
 struct row_text {
-	char bench[320], a[48], b[48], change[96], verdict[48], n[48];
+	char bench[320], a[48], b[48], change[96], verdict[48], n[48], note[256];
 };
+
+/* Why there is no verdict, and how far runs of the same thing lie apart, which is what it would take. */
+static void note_text(char *buf, size_t size, const struct historical_row *row)
+{
+	const char *const names[] = { "A", "B" };
+	size_t len = (size_t)snprintf(buf, size, "%s", row->reason ? row->reason : "");
+
+	if (row->effect.has_ci)
+		return;
+	for (int i = 0; i < 2 && len < size; i++)
+		if (row->side[i].runs > 1)
+			len += (size_t)snprintf(buf + len, size - len, "%sruns of %s scatter by %.1f %%",
+						len ? "; " : "", names[i], 100 * row->side[i].sigma);
+}
 
 static void fill_row(const struct historical_row *row, struct row_text *t)
 {
@@ -29,6 +44,7 @@ static void fill_row(const struct historical_row *row, struct row_text *t)
 	snprintf(t->verdict, sizeof(t->verdict), "%s%s", verdict_name(row->verdict),
 		 row->effect.has_ci ? " (historical)" : "");
 	snprintf(t->n, sizeof(t->n), "%zu/%zu runs", row->side[0].runs, row->side[1].runs);
+	note_text(t->note, sizeof(t->note), row);
 }
 
 static void print_rows(FILE *f, const struct historical *h)
@@ -41,7 +57,7 @@ static void print_rows(FILE *f, const struct historical *h)
 
 		fill_row(&h->rows[i], t);
 		cells[i] = (struct compare_cells){ t->bench, t->a, t->b, t->change, t->verdict, t->n,
-						   h->rows[i].reason ? h->rows[i].reason : "" };
+						   t->note };
 	}
 	if (texts && cells)
 		report_compare_cells(f, cells, h->nr_rows);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compare/historical.h"
+#include "result/record.h"
 #include "stats/rng.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
@@ -216,13 +217,13 @@ static void bad_files(void **state)
 	put_text(1, "[[[]]]\n");
 	assert_true(compare() < 0);
 	unlink(paths[1]);
-	/* members of wrong types are no members */
+	/* members have their types */
 	put_text(1, "{\"schema\":\"bpflab.result/1\",\"bench\":7,\"estimate\":\"x\",\"params\":[],\"env\":3}\n");
 	assert_true(compare() < 0);
-	assert_non_null(strstr(line.text, "no bench with the same"));
-	assert_true(historical_is_file(paths[1]));
-	assert_false(historical_is_file("/nonexistent"));
-	assert_false(historical_is_file("/bin/sh"));
+	assert_non_null(strstr(line.text, "\"bench\" is not a text"));
+	assert_true(records_is_file(paths[1]));
+	assert_false(records_is_file("/nonexistent"));
+	assert_false(records_is_file("/bin/sh"));
 }
 
 int main(void)
