@@ -46,6 +46,7 @@ static const struct {
 	  "the code a program became, or the difference of two" },
 	{ "noise", CMD_NOISE, "[BENCH | GLOB]...",
 	  "the smallest difference this machine can show in 1, 10 and 60 seconds" },
+	{ "report", CMD_REPORT, "FILE...", "a page with plots, or another form, of stored results" },
 	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
 	{ "help", CMD_HELP, "[COMMAND]", "this text" },
 };
@@ -203,6 +204,8 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 
 /* Commands that run benches. */
 #define CMD_MEASURE (CMD_RUN | CMD_COMPARE | CMD_NOISE)
+/* All but help. */
+#define CMD_ANY (CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT)
 
 #define AT(member) offsetof(struct opts, member)
 
@@ -275,19 +278,30 @@ static const struct opt_row option_table[] = {
 	  "a file name, or -", CMD_MEASURE, parse_string, AT(json) },
 	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP, parse_flag, AT(json_stdout) },
 	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
-	  "a file name, or -", CMD_RUN | CMD_COMPARE, parse_string, AT(csv) },
+	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(csv) },
+	{ 0, "markdown", "FILE", "results as Markdown; '-': standard output",
+	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(markdown) },
+	{ 0, "text", "FILE", "plain text of at most 72 columns, for a mail; '-': standard output",
+	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(text) },
+	{ 0, "benchfmt", "FILE", "Go's benchmark format, for benchstat; '-': standard output",
+	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(benchfmt) },
+	{ 0, "ascii", NULL, "nothing but ASCII in --markdown and --text",
+	  NULL, CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_flag, AT(ascii) },
+	{ 0, "json", "FILE", "the results as JSON lines, imported ones, too; '-': standard output",
+	  "a file name, or -", CMD_REPORT, parse_string, AT(json) },
+	{ 'o', "output", "FILE", "the page (bpflab-report.html); '-': standard output",
+	  "a file name, or -", CMD_REPORT, parse_string, AT(output) },
 	{ 0, "classic", NULL, "throughput in the words of the kernel's bench tool",
 	  NULL, CMD_RUN, parse_flag, AT(classic) },
 	{ 'q', "quiet", NULL, "results only: no progress, remarks or per-second lines",
 	  NULL, CMD_MEASURE, parse_flag, AT(quiet) },
 	{ 'v', "verbose", NULL, "show libbpf's and the verifier's log",
-	  NULL, CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP, parse_flag,
-	  AT(verbose) },
+	  NULL, CMD_ANY, parse_flag, AT(verbose) },
 	{ 'l', "list", NULL, "list the benches and exit", NULL, CMD_RUN, parse_flag, AT(list) },
 	{ 'h', "help", NULL, "help on the command", NULL,
-	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_HELP, parse_flag, AT(help) },
+	  CMD_ANY | CMD_HELP, parse_flag, AT(help) },
 	{ 'V', "version", NULL, "version of bpflab", NULL,
-	  CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_HELP, parse_flag, AT(version) },
+	  CMD_ANY | CMD_HELP, parse_flag, AT(version) },
 };
 /* clang-format on */
 
@@ -442,6 +456,8 @@ int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e)
 	int err;
 
 	memset(opts, 0, sizeof(*opts));
+	opts->argc = argc;
+	opts->argv = argv;
 	opts->warmup = -1;
 	opts->fail_above = -1;
 	opts->args = calloc((size_t)argc + 1, sizeof(*opts->args));
@@ -459,6 +475,42 @@ int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e)
 			err = parse_letters(opts, argc, argv, &i, e);
 	}
 	return err;
+}
+
+static bool is_plain(const char *word)
+{
+	for (const char *p = word; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("_./:=,@%+-", *p))
+			return false;
+	return *word;
+}
+
+void opts_command_text(const struct opts *opts, uint64_t seed, char *buf, size_t size)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	buf[0] = '\0';
+	if (!f)
+		return;
+	fputs("bpflab", f);
+	for (int i = 1; i < opts->argc; i++) {
+		putc(' ', f);
+		if (is_plain(opts->argv[i])) {
+			fputs(opts->argv[i], f);
+			continue;
+		}
+		putc('\'', f);
+		for (const char *p = opts->argv[i]; *p; p++)
+			fputs(*p == '\'' ? "'\\''" : (char[]){ *p, '\0' }, f);
+		putc('\'', f);
+	}
+	if (!opts->has_seed)
+		fprintf(f, " --seed 0x%llx", (unsigned long long)seed);
+	if (!fclose(f) && len < size)
+		memcpy(buf, text, len + 1);
+	free(text);
 }
 
 void opts_release(struct opts *opts)

@@ -22,6 +22,7 @@ enum command {
 	CMD_COMPARE = 1u << 4,
 	CMD_NOISE = 1u << 5,
 	CMD_DUMP = 1u << 12,
+	CMD_REPORT = 1u << 10,
 };
 
 #define OPTS_MAX_LIST 64
@@ -33,6 +34,8 @@ struct opts_list {
 
 struct opts {
 	enum command command;
+	int argc;          /* as given */
+	char **argv;
 	const char **args; /* what is neither command nor option; points into argv */
 	size_t nr_args;
 
@@ -58,6 +61,9 @@ struct opts {
 	const char *json; /* file, "-" or NULL; list and doctor take no file: json_stdout */
 	bool json_stdout;
 	const char *csv;
+	const char *markdown, *text, *benchfmt; /* files, "-" or NULL */
+	const char *output; /* -o */
+	bool ascii;
 	uint64_t seed;
 	bool has_seed;
 	uint32_t quads;    /* compare; 0: not given */
@@ -83,6 +89,12 @@ struct opts {
  */
 int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e);
 void opts_release(struct opts *opts);
+
+/*
+ * The command line that repeats this one, quoted for a shell, with @seed if none was given. "" if it
+ * does not fit.
+ */
+void opts_command_text(const struct opts *opts, uint64_t seed, char *buf, size_t size);
 
 /* The help text of one command, or of all with 0. */
 void opts_print_help(FILE *f, unsigned int command);

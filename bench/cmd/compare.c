@@ -2,32 +2,29 @@
 /* `bpflab compare`: two targets or object files side by side, or two files of stored results. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "commands.h"
 #include "compare/comparison.h"
 #include "compare/historical.h"
 #include "measure/progress.h"
+#include "report/form.h"
 #include "report/report_compare.h"
 #include "result/record.h"
 #include "util/interrupt.h"
 #include "util/output.h"
 
-static bool is_stdout(const char *path)
+static int write_forms(int (*records)(const void *ctx, struct record_list *list, struct errline *e),
+		       const void *ctx, const struct opts *opts, struct errline *e)
 {
-	return path && !strcmp(path, "-");
-}
+	struct record_list list = { 0 };
+	int err;
 
-static int check_outputs(const struct opts *opts, struct errline *e)
-{
-	int err = 0;
-
-	if (is_stdout(opts->json) && is_stdout(opts->csv))
-		return errline_set(e, -EINVAL, "--json and --csv cannot both go to standard output");
-	if (opts->json)
-		err = output_check(opts->json, e);
-	if (opts->csv && !err)
-		err = output_check(opts->csv, e);
+	if (!forms_wanted(opts))
+		return 0;
+	err = records(ctx, &list, e);
+	if (!err)
+		err = forms_write(opts, &list, e);
+	records_release(&list);
 	return err;
 }
 
@@ -35,13 +32,15 @@ static int check_outputs(const struct opts *opts, struct errline *e)
 
 static int write_views(const struct comparison *c, const struct opts *opts, struct errline *e)
 {
+	char command[2048];
 	struct env env;
 	const struct compare_report r = { .comparison = c, .env = &env, .quick = opts->quick,
-					  .quiet = opts->quiet };
+					  .quiet = opts->quiet, .command = command };
 	int err = 0;
 
 	env_collect(&env);
-	if (!is_stdout(opts->json) && !is_stdout(opts->csv)) {
+	opts_command_text(opts, c->seed, command, sizeof(command));
+	if (!forms_use_stdout(opts)) {
 		report_compare_table(stdout, &r);
 		err = output_flush_stdout(e);
 	}
@@ -49,6 +48,8 @@ static int write_views(const struct comparison *c, const struct opts *opts, stru
 		err = output_view(opts->json, report_compare_json, &r, e);
 	if (!err)
 		err = output_view(opts->csv, report_compare_csv, &r, e);
+	if (!err)
+		err = write_forms(report_compare_records, &r, opts, e);
 	env_release(&env);
 	return err;
 }
@@ -139,7 +140,7 @@ static int write_stored(const struct historical *h, const struct opts *opts, str
 {
 	int err = 0;
 
-	if (!is_stdout(opts->json) && !is_stdout(opts->csv)) {
+	if (!forms_use_stdout(opts)) {
 		report_historical_table(stdout, h, opts->quiet);
 		err = output_flush_stdout(e);
 	}
@@ -147,6 +148,8 @@ static int write_stored(const struct historical *h, const struct opts *opts, str
 		err = output_view(opts->json, report_historical_json, h, e);
 	if (!err)
 		err = output_view(opts->csv, report_historical_csv, h, e);
+	if (!err)
+		err = write_forms(report_historical_records, h, opts, e);
 	return err;
 }
 
@@ -173,7 +176,7 @@ static int compare_stored(const struct opts *opts)
 int cmd_compare(const struct opts *opts)
 {
 	struct errline e;
-	int err = check_outputs(opts, &e);
+	int err = forms_check(opts, &e);
 
 	if (!err && opts->nr_args < 2)
 		err = errline_set(&e, -EINVAL, "compare needs two things to compare: two targets, two "

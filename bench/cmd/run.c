@@ -2,32 +2,25 @@
 /* `bpflab run`: build the suite, measure it, and write the views that were asked for. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands.h"
 #include "measure/suite.h"
 #include "report/classic.h"
+#include "report/form.h"
 #include "report/report.h"
 #include "util/interrupt.h"
 #include "util/output.h"
 
 static int check_outputs(const struct opts *opts, struct errline *e)
 {
-	int err = 0;
-
-	if (opts->classic && (opts->json || opts->csv))
+	if (opts->classic && (opts->json || opts->csv || forms_wanted(opts)))
 		return errline_set(e, -EINVAL, "--classic prints throughput only; leave out --%s",
-				   opts->json ? "json" : "csv");
+				   opts->json ? "json" : opts->csv ? "csv" : opts->markdown ? "markdown" :
+				   opts->text ? "text" : "benchfmt");
 	if (opts->classic && opts->rounds)
 		return errline_set(e, -EINVAL, "--classic has intervals of a second, not rounds; leave "
 				   "out --rounds, -d sets how many");
-	if (opts->json && opts->csv && !strcmp(opts->json, "-") && !strcmp(opts->csv, "-"))
-		return errline_set(e, -EINVAL, "--json and --csv cannot both go to standard output");
-	if (opts->json)
-		err = output_check(opts->json, e);
-	if (opts->csv && !err)
-		err = output_check(opts->csv, e);
-	return err;
+	return forms_check(opts, e);
 }
 
 static int make_result(const struct suite *s, const struct point *pt, struct result *res)
@@ -116,9 +109,18 @@ static int write_view(const char *path, const struct report *r,
 	return output_commit(&o, e);
 }
 
-static bool is_stdout(const char *path)
+static int write_forms(const struct report *r, const struct opts *opts, struct errline *e)
 {
-	return path && !strcmp(path, "-");
+	struct record_list list = { 0 };
+	int err;
+
+	if (!forms_wanted(opts))
+		return 0;
+	err = report_records(r, &list, e);
+	if (!err)
+		err = forms_write(opts, &list, e);
+	records_release(&list);
+	return err;
 }
 
 /* The table goes to standard output unless another view does. */
@@ -126,7 +128,7 @@ static int write_views(const struct report *r, const struct opts *opts, struct e
 {
 	int err = 0;
 
-	if (!is_stdout(opts->json) && !is_stdout(opts->csv)) {
+	if (!forms_use_stdout(opts)) {
 		report_table(stdout, r, opts->quiet);
 		err = output_flush_stdout(e);
 	}
@@ -134,17 +136,22 @@ static int write_views(const struct report *r, const struct opts *opts, struct e
 		err = write_view(opts->json, r, report_json, e);
 	if (!err)
 		err = write_view(opts->csv, r, report_csv, e);
+	if (!err)
+		err = write_forms(r, opts, e);
 	return err;
 }
 
 static int report_run(struct suite *s, const struct opts *opts, struct errline *e)
 {
 	struct report r = { .suite = s };
+	char command[2048];
 	struct env env;
 	int err;
 
 	env_collect(&env);
 	r.env = &env;
+	opts_command_text(opts, s->seed, command, sizeof(command));
+	r.command = command;
 	err = make_results(&r, e);
 	if (!err)
 		err = write_views(&r, opts, e);

@@ -173,6 +173,7 @@ static json_t *row_json(const struct compare_report *r, const struct comparison_
 	json_object_set_new(o, "steal_percent", number(c->steal_percent));
 	json_object_set_new(o, "notes", notes_json(row));
 	json_object_set_new(o, "seed", json_string(seed));
+	json_object_set_new(o, "command", json_string(r->command ? r->command : ""));
 	json_object_set_new(o, "env", env_json(r->env));
 	json_object_set_new(o, "samples", samples_json(row));
 	return o;
@@ -187,6 +188,26 @@ static int put_line(FILE *f, json_t *o)
 	err = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(o);
 	return err || putc('\n', f) == EOF ? -EIO : 0;
+}
+
+static int add_record(struct record_list *list, json_t *o, struct errline *e)
+{
+	int err = o ? records_add(list, o, 0, RECORD_COMPARE, "the comparison", e) :
+		      errline_set(e, -ENOMEM, "out of memory");
+
+	json_decref(o);
+	return err;
+}
+
+int report_compare_records(const void *ctx, struct record_list *list, struct errline *e)
+{
+	const struct compare_report *r = ctx;
+	int err = 0;
+
+	for (size_t i = 0; i < r->comparison->nr_rows && !err; i++)
+		if (!r->comparison->rows[i].failed)
+			err = add_record(list, row_json(r, &r->comparison->rows[i]), e);
+	return err;
 }
 
 int report_compare_json(FILE *f, const void *ctx)
@@ -234,5 +255,15 @@ int report_historical_json(FILE *f, const void *ctx)
 
 	for (size_t i = 0; i < h->nr_rows && !err; i++)
 		err = put_line(f, historical_json(h, &h->rows[i]));
+	return err;
+}
+
+int report_historical_records(const void *ctx, struct record_list *list, struct errline *e)
+{
+	const struct historical *h = ctx;
+	int err = 0;
+
+	for (size_t i = 0; i < h->nr_rows && !err; i++)
+		err = add_record(list, historical_json(h, &h->rows[i]), e);
 	return err;
 }

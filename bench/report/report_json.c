@@ -116,9 +116,10 @@ static json_t *result_json(const struct report *r, const struct result *res)
 				      pt->has_left_behind ? json_integer((json_int_t)pt->left_behind) :
 							    json_null()));
 	json_object_set_new(o, "prog", report_json_prog(&res->prog));
-	json_object_set_new(o, "batch", json_pack("{s:I, s:I, s:i, s:b}", "ops",
+	json_object_set_new(o, "batch", json_pack("{s:I, s:I, s:I, s:i, s:b}", "ops",
 						  (json_int_t)pt->n_full, "null_ops",
-						  (json_int_t)pt->n_null, "warmup",
+						  (json_int_t)pt->n_null, "events_per_op",
+						  (json_int_t)bench_events_per_op(inst), "warmup",
 						  (int)pt->warmup_batches, "settled",
 						  (int)pt->warmup_settled));
 	json_object_set_new(o, "pinned", json_boolean(r->suite->pinned));
@@ -128,9 +129,24 @@ static json_t *result_json(const struct report *r, const struct result *res)
 	json_object_set_new(o, "note", res->note[0] ? json_string(res->note) : json_null());
 	json_object_set_new(o, "warnings", warnings_json(res));
 	json_object_set_new(o, "seed", json_string(seed));
+	json_object_set_new(o, "command", json_string(r->command ? r->command : ""));
 	json_object_set_new(o, "env", env_json(r->env));
 	json_object_set_new(o, "samples", samples_json(pt));
 	return o;
+}
+
+int report_records(const struct report *r, struct record_list *list, struct errline *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->nr_results && !err; i++) {
+		json_t *o = result_json(r, &r->results[i]);
+
+		err = o ? records_add(list, o, 0, RECORD_RESULT, "the result", e) :
+			  errline_set(e, -ENOMEM, "out of memory");
+		json_decref(o);
+	}
+	return err;
 }
 
 int report_json(FILE *f, const struct report *r)
