@@ -27,6 +27,7 @@ int cmd_dump(const struct opts *opts);
 void dump_fix_addresses(char **argv);
 int cmd_noise(const struct opts *opts);
 int cmd_report(const struct opts *opts);
+int cmd_history(const struct opts *opts);
 int cmd_doctor(const struct opts *opts);
 
 /* "bpflab: …" on standard error. */

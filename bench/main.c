@@ -67,6 +67,8 @@ static int run_command(const struct opts *opts)
 		return cmd_noise(opts);
 	case CMD_REPORT:
 		return cmd_report(opts);
+	case CMD_HISTORY:
+		return cmd_history(opts);
 	case CMD_DOCTOR:
 		return cmd_doctor(opts);
 	default:

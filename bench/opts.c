@@ -47,6 +47,8 @@ static const struct {
 	{ "noise", CMD_NOISE, "[BENCH | GLOB]...",
 	  "the smallest difference this machine can show in 1, 10 and 60 seconds" },
 	{ "report", CMD_REPORT, "FILE...", "a page with plots, or another form, of stored results" },
+	{ "history", CMD_HISTORY, "add FILE... | show [BENCH | GLOB]... | gate A B [BENCH | GLOB]... | prune",
+	  "results over time" },
 	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
 	{ "help", CMD_HELP, "[COMMAND]", "this text" },
 };
@@ -202,8 +204,10 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 	return opts_parse_cpus(value, &opts->cons_cpus);
 }
 
-/* Commands that run benches. */
-#define CMD_MEASURE (CMD_RUN | CMD_COMPARE | CMD_NOISE)
+/* Commands that run benches; a gate of the history does. */
+#define CMD_MEASURE (CMD_RUN | CMD_COMPARE | CMD_NOISE | CMD_HISTORY)
+/* Commands that compare; a gate of the history does. */
+#define CMD_SIDES (CMD_COMPARE | CMD_HISTORY)
 /* All but help. */
 #define CMD_ANY (CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT)
 
@@ -217,7 +221,7 @@ static const struct opt_row option_table[] = {
 	{ 0, "on", "TARGET", "where to load (user; repeatable)",
 	  "a target, such as user, host or user:jit=off", CMD_DUMP, parse_list, AT(on) },
 	{ 0, "on", "TARGET", "where to compare two object files (user)",
-	  "a target, such as user, host or user:jit=off", CMD_COMPARE, parse_list, AT(on) },
+	  "a target, such as user, host or user:jit=off", CMD_SIDES, parse_list, AT(on) },
 	{ 0, "xlated", NULL, "BPF instructions as the verifier left them (the default)", NULL, CMD_DUMP,
 	  parse_flag, AT(xlated) },
 	{ 0, "jited", NULL, "machine code", NULL, CMD_DUMP, parse_flag, AT(jited) },
@@ -231,25 +235,25 @@ static const struct opt_row option_table[] = {
 	{ 'd', "duration", "SEC", "length of the whole run (10); with --classic, of each bench (5)",
 	  "a number of seconds above 0", CMD_RUN, parse_seconds, AT(duration), 1 },
 	{ 'd', "duration", "SEC", "stop after this long, decided or not (no limit)",
-	  "a number of seconds above 0", CMD_COMPARE, parse_seconds, AT(duration), 1 },
+	  "a number of seconds above 0", CMD_SIDES, parse_seconds, AT(duration), 1 },
 	{ 'd', "duration", "SEC", "length for each bench and target (5)",
 	  "a number of seconds above 0", CMD_NOISE, parse_seconds, AT(duration), 1 },
 	{ 'w', "warmup", "SEC", "longest warm-up of each bench (1)",
 	  "a number of seconds", CMD_MEASURE, parse_seconds, AT(warmup) },
 	{ 0, "quads", "N", "exactly N quads of each bench (looks at 40, 80, 160, 320)",
-	  "a whole number from 6 to 1000000", CMD_COMPARE, parse_u32, AT(quads), 6, 1000000 },
-	{ 0, "quick", NULL, "the same as --quads 40", NULL, CMD_COMPARE, parse_flag, AT(quick) },
-	{ 0, "rigorous", NULL, "the same as --quads 320 --loads 10", NULL, CMD_COMPARE, parse_flag,
+	  "a whole number from 6 to 1000000", CMD_SIDES, parse_u32, AT(quads), 6, 1000000 },
+	{ 0, "quick", NULL, "the same as --quads 40", NULL, CMD_SIDES, parse_flag, AT(quick) },
+	{ 0, "rigorous", NULL, "the same as --quads 320 --loads 10", NULL, CMD_SIDES, parse_flag,
 	  AT(rigorous) },
 	{ 0, "loads", "N", "times each program is loaded anew between two looks (5)",
-	  "a whole number from 1 to 1000", CMD_COMPARE, parse_u32, AT(loads), 1, 1000 },
+	  "a whole number from 1 to 1000", CMD_SIDES, parse_u32, AT(loads), 1, 1000 },
 	{ 0, "margin", "PERCENT", "differences below this do not matter (1.5)",
-	  "a percentage above 0, up to 100", CMD_COMPARE, parse_percent, AT(margin), 1, 100 },
+	  "a percentage above 0, up to 100", CMD_SIDES, parse_percent, AT(margin), 1, 100 },
 	{ 0, "fail-above", "PERCENT", "exit 3 if B is slower by more, and a fresh run confirms it",
-	  "a percentage from 0 to 10000", CMD_COMPARE, parse_percent, AT(fail_above), 0, 10000 },
-	{ 0, "strict", NULL, "exit 5 if anything is inconclusive", NULL, CMD_COMPARE, parse_flag,
+	  "a percentage from 0 to 10000", CMD_SIDES, parse_percent, AT(fail_above), 0, 10000 },
+	{ 0, "strict", NULL, "exit 5 if anything is inconclusive", NULL, CMD_SIDES, parse_flag,
 	  AT(strict) },
-	{ 0, "no-control", NULL, "do not measure A against itself as well", NULL, CMD_COMPARE,
+	{ 0, "no-control", NULL, "do not measure A against itself as well", NULL, CMD_SIDES,
 	  parse_flag, AT(no_control) },
 	{ 0, "rounds", "N", "rounds of measurement, spread over the run (100)",
 	  "a whole number from 1 to 1000000", CMD_RUN, parse_u32, AT(rounds), 1, 1000000 },
@@ -289,6 +293,12 @@ static const struct opt_row option_table[] = {
 	  NULL, CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_flag, AT(ascii) },
 	{ 0, "json", "FILE", "the results as JSON lines, imported ones, too; '-': standard output",
 	  "a file name, or -", CMD_REPORT, parse_string, AT(json) },
+	{ 0, "db", "FILE", "the history (bpflab/history.db in the user's data folder)", "a file name",
+	  CMD_HISTORY, parse_string, AT(db) },
+	{ 0, "keep", "N", "of prune: keep the newest N results of each series",
+	  "a whole number from 1 to 1000000", CMD_HISTORY, parse_u32, AT(keep), 1, 1000000 },
+	{ 0, "older-than", "DAYS", "of prune: remove what is older", "a whole number from 1 to 100000",
+	  CMD_HISTORY, parse_u32, AT(days), 1, 100000 },
 	{ 'o', "output", "FILE", "the page (bpflab-report.html); '-': standard output",
 	  "a file name, or -", CMD_REPORT, parse_string, AT(output) },
 	{ 0, "classic", NULL, "throughput in the words of the kernel's bench tool",

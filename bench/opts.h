@@ -23,6 +23,7 @@ enum command {
 	CMD_NOISE = 1u << 5,
 	CMD_DUMP = 1u << 12,
 	CMD_REPORT = 1u << 10,
+	CMD_HISTORY = 1u << 11,
 };
 
 #define OPTS_MAX_LIST 64
@@ -64,6 +65,9 @@ struct opts {
 	const char *markdown, *text, *benchfmt; /* files, "-" or NULL */
 	const char *output; /* -o */
 	bool ascii;
+	const char *db;     /* history */
+	uint32_t keep;      /* history prune; 0: not given */
+	uint32_t days;
 	uint64_t seed;
 	bool has_seed;
 	uint32_t quads;    /* compare; 0: not given */

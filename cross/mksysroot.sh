@@ -11,7 +11,8 @@ out=$(mkdir -p "$1" && cd "$1" && pwd)
 shift
 packages=("$@")
 [ $# -gt 0 ] || packages=(libbpf-dev libbpf1 libelf-dev libelf1 zlib1g-dev zlib1g libjansson-dev libjansson4
-	libcmocka-dev libcmocka0 libcapstone-dev libcapstone4 libzstd1)
+	libcmocka-dev libcmocka0 libcapstone-dev libcapstone4 libsqlite3-dev
+	libsqlite3-0 libzstd1)
 stamp=$out/.packages
 
 [ "$(cat "$stamp" 2>/dev/null)" = "${packages[*]}" ] && exit 0

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "cmd/compare_live.h"
 #include "commands.h"
 #include "compare/comparison.h"
 #include "compare/historical.h"
@@ -30,7 +31,22 @@ static int write_forms(int (*records)(const void *ctx, struct record_list *list,
 
 /* -------------------------------------------------------------- side by side */
 
-static int write_views(const struct comparison *c, const struct opts *opts, struct errline *e)
+typedef int (*then_fn)(const struct record_list *list, const struct opts *opts, struct errline *e);
+
+static int hand_on(const struct compare_report *r, const struct opts *opts, then_fn then,
+		   struct errline *e)
+{
+	struct record_list list = { 0 };
+	int err = report_compare_records(r, &list, e);
+
+	if (!err)
+		err = then(&list, opts, e);
+	records_release(&list);
+	return err;
+}
+
+static int write_views(const struct comparison *c, const struct opts *opts, then_fn then,
+		       struct errline *e)
 {
 	char command[2048];
 	struct env env;
@@ -50,11 +66,13 @@ static int write_views(const struct comparison *c, const struct opts *opts, stru
 		err = output_view(opts->csv, report_compare_csv, &r, e);
 	if (!err)
 		err = write_forms(report_compare_records, &r, opts, e);
+	if (!err && then)
+		err = hand_on(&r, opts, then, e);
 	env_release(&env);
 	return err;
 }
 
-static int measure(struct comparison *c, const struct opts *opts, struct errline *e)
+static int measure(struct comparison *c, const struct opts *opts, then_fn then, struct errline *e)
 {
 	bool gate = opts->fail_above >= 0;
 	int err = comparison_build(c, opts, e);
@@ -72,7 +90,7 @@ static int measure(struct comparison *c, const struct opts *opts, struct errline
 		progress_begin(opts);
 		err = comparison_confirm(c, opts->fail_above, e);
 	}
-	return err ? err : write_views(c, opts, e);
+	return err ? err : write_views(c, opts, then, e);
 }
 
 /* A failed bench matters more than a regression, and that more than doubt. */
@@ -101,11 +119,11 @@ static int exit_status(const struct comparison *c, const struct opts *opts)
 	return inconclusive && opts->strict ? EXIT_INCONCLUSIVE : EXIT_OK;
 }
 
-static int compare_live(const struct opts *opts)
+int compare_live(const struct opts *opts, then_fn then)
 {
 	struct comparison c = { 0 };
 	struct errline e = { "" };
-	int err = measure(&c, opts, &e), status;
+	int err = measure(&c, opts, then, &e), status;
 
 	if (interrupt_signal())
 		status = EXIT_INTERRUPTED + interrupt_signal();
@@ -187,5 +205,5 @@ int cmd_compare(const struct opts *opts)
 	}
 	if (records_is_file(opts->args[0]) && records_is_file(opts->args[1]))
 		return compare_stored(opts);
-	return compare_live(opts);
+	return compare_live(opts, NULL);
 }

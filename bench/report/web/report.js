@@ -278,7 +278,7 @@ function comparePlots(parent, r) {
 
 // Results that differ in one parameter only, as lines over it.
 function sweeps(parent, list) {
-	for (const name of ["nr_loops", "producers", "trig_batch_iters"]) {
+	for (const name of new Set([].concat(...list.map(r => Object.keys(r.params))))) {
 		const benches = new Map();
 		for (const r of list) {
 			if (!(name in r.params))

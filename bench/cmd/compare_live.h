@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The part of `bpflab compare` that gates share. */
+#ifndef BPFLAB_COMPARE_LIVE_H
+#define BPFLAB_COMPARE_LIVE_H
+
+#include "opts.h"
+#include "result/record.h"
+
+/*
+ * Measure A and B of @opts->args side by side, print what came of it, and hand it to @then as stored
+ * results, if that is not NULL. The exit status of the process.
+ */
+int compare_live(const struct opts *opts,
+		 int (*then)(const struct record_list *list, const struct opts *opts, struct errline *e));
+
+#endif
