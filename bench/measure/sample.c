@@ -49,7 +49,28 @@ enum sample_fault sample_fault(void)
 		return FAULT_LOSE_UPDATE;
 	if (!strcmp(fault, "bias-control"))
 		return FAULT_BIAS_CONTROL;
+	if (!strcmp(fault, "drift"))
+		return FAULT_DRIFT;
+	if (!strcmp(fault, "warm-up"))
+		return FAULT_WARM_UP;
+	if (!strcmp(fault, "nonlinear"))
+		return FAULT_NONLINEAR;
 	return FAULT_NONE;
+}
+
+/* What an injected fault makes of the time of @b. */
+static double fault_factor(const struct batch *b)
+{
+	switch (sample_fault()) {
+	case FAULT_DRIFT:
+		return 1 + b->round / 20.0;
+	case FAULT_WARM_UP:
+		return b->arm == ARM_FULL && b->round < 15 ? 3 : 1;
+	case FAULT_NONLINEAR:
+		return b->arm == ARM_FULL && b->size == SIZE_N ? 1.5 : 1;
+	default:
+		return 1;
+	}
 }
 
 static void run_part(unsigned int producer, void *ctx)
@@ -144,6 +165,7 @@ int sample_batch(struct bench_inst *inst, struct producers *producers, struct ba
 		if (parts[i].err)
 			err = parts[i].err;
 	}
+	b->ns *= fault_factor(b);
 	b->expected = job.per_trigger * job.triggers * nr * bench_executed_per_op(inst, b->arm);
 	if (parts != &one)
 		free(parts);
