@@ -116,7 +116,8 @@ static void remark_list(struct builder *b, const struct record *r, const char *k
 	const json_t *list = json_object_get(r->json, key);
 
 	for (size_t i = 0; i < json_array_size(list); i++)
-		remark(b, "%s: %.400s", r->label, json_string_value(json_array_get(list, i)));
+		remark(b, "%s%s%s: %.400s", r->label, r->target[0] ? " on " : "", r->target,
+		       json_string_value(json_array_get(list, i)));
 }
 
 static void remark_machine(struct builder *b, const struct record *r)
