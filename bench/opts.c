@@ -253,6 +253,8 @@ static const struct opt_row option_table[] = {
 	  "a percentage from 0 to 10000", CMD_SIDES, parse_percent, AT(fail_above), 0, 10000 },
 	{ 0, "strict", NULL, "exit 5 if anything is inconclusive", NULL, CMD_SIDES, parse_flag,
 	  AT(strict) },
+	{ 0, "why", NULL, "the difference of the code of A and B under each verdict", NULL, CMD_SIDES,
+	  parse_flag, AT(why) },
 	{ 0, "no-control", NULL, "do not measure A against itself as well", NULL, CMD_SIDES,
 	  parse_flag, AT(no_control) },
 	{ 0, "rounds", "N", "rounds of measurement, spread over the run (100)",

@@ -75,6 +75,7 @@ struct opts {
 	double margin;     /* a share; 0: not given */
 	double fail_above; /* a share; < 0: not given */
 	bool no_control;
+	bool why;
 	bool strict;
 	bool quick;
 	bool rigorous;

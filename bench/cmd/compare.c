@@ -79,6 +79,7 @@ static int measure(struct comparison *c, const struct opts *opts, then_fn then, 
 
 	if (err)
 		return err;
+	c->explain = opts->why ? compare_explain : NULL;
 	err = suite_start_producers(&c->suite, opts, e);
 	if (err)
 		return err;
@@ -147,6 +148,8 @@ static int check_stored_options(const struct opts *opts, struct errline *e)
 	if (opts->fail_above >= 0)
 		return errline_set(e, -EINVAL, "--fail-above needs a fresh measurement to confirm a "
 				   "regression; result files cannot be measured again");
+	if (opts->why)
+		return errline_set(e, -EINVAL, "--why shows the code that was measured; result files have none");
 	if (opts->on.nr || opts->quads || opts->quick || opts->rigorous || opts->loads)
 		return errline_set(e, -EINVAL, "result files are not measured: leave out --%s",
 				   opts->on.nr ? "on" : opts->quads ? "quads" : opts->quick ? "quick" :

@@ -3,6 +3,7 @@
 #ifndef BPFLAB_COMPARE_LIVE_H
 #define BPFLAB_COMPARE_LIVE_H
 
+#include "compare/comparison.h"
 #include "opts.h"
 #include "result/record.h"
 
@@ -12,5 +13,8 @@
  */
 int compare_live(const struct opts *opts,
 		 int (*then)(const struct record_list *list, const struct opts *opts, struct errline *e));
+
+/* For comparison.explain: the difference of the code of A and B, in @row->why (compare_why.c). */
+void compare_explain(struct comparison_row *row);
 
 #endif

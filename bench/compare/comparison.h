@@ -82,6 +82,7 @@ struct comparison_row {
 	char *notes[COMPARISON_MAX_NOTES];
 	size_t nr_notes;
 	struct comparison_confirmation confirmation;
+	char *why; /* of @explain, or NULL */
 };
 
 struct comparison {
@@ -95,6 +96,8 @@ struct comparison {
 	bool control;
 	uint32_t loads;      /* of each arm between two looks */
 	double max_seconds;  /* 0: no limit */
+	/* Called once for each row, while its programs are loaded; may leave a text in @why. */
+	void (*explain)(struct comparison_row *row);
 	bool to_the_end;     /* no row stops before the last look, or before the time is up */
 	double warmup;       /* seconds of each row, at most; < 0: default */
 	uint64_t seed;

@@ -36,6 +36,7 @@ void comparison_free_rows(struct comparison *c)
 
 		for (size_t j = 0; j < row->nr_notes; j++)
 			free(row->notes[j]);
+		free(row->why);
 		free(row->quads);
 		free(row->batches);
 	}

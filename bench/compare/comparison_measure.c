@@ -123,6 +123,8 @@ static int open_row(struct comparison *c, struct comparison_row *row, struct dum
 			load_dummy(&rng, arm->target, dummies);
 		err = interrupt_signal() ? -EINTR : open_arm(c, row, order[i], e);
 	}
+	if (!err && c->explain && !row->why)
+		c->explain(row);
 	return err;
 }
 

@@ -297,6 +297,13 @@ static size_t count_differences(const struct comparison *c)
 	return n;
 }
 
+static void print_reasons(FILE *f, const struct comparison *c)
+{
+	for (size_t i = 0; i < c->nr_rows; i++)
+		if (c->rows[i].why && !c->rows[i].failed)
+			fprintf(f, "\nWhat differs in %s:\n%s", c->rows[i].label, c->rows[i].why);
+}
+
 static void print_footer(FILE *f, const struct compare_report *r, size_t nr)
 {
 	const struct comparison *c = r->comparison;
@@ -338,6 +345,7 @@ void report_compare_table(FILE *f, const struct compare_report *r)
 	fprintf(f, ".\nA: %s   B: %s\n\n", c->names[0], c->names[1]);
 	print_rows(f, c, nr);
 	print_confirmations(f, c);
+	print_reasons(f, c);
 	if (!r->quiet)
 		print_footer(f, r, nr);
 }

@@ -172,6 +172,8 @@ static json_t *row_json(const struct compare_report *r, const struct comparison_
 	json_object_set_new(o, "seconds", number(c->seconds));
 	json_object_set_new(o, "steal_percent", number(c->steal_percent));
 	json_object_set_new(o, "notes", notes_json(row));
+	if (row->why)
+		json_object_set_new(o, "why", json_pack("{s:s}", "Difference of the code", row->why));
 	json_object_set_new(o, "seed", json_string(seed));
 	json_object_set_new(o, "command", json_string(r->command ? r->command : ""));
 	json_object_set_new(o, "env", env_json(r->env));
