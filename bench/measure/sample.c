@@ -65,7 +65,7 @@ static double fault_factor(const struct batch *b)
 	case FAULT_DRIFT:
 		return 1 + b->round / 20.0;
 	case FAULT_WARM_UP:
-		return b->arm == ARM_FULL && b->round < 15 ? 3 : 1;
+		return b->arm == ARM_FULL && b->round < 25 ? 10 : 1;
 	case FAULT_NONLINEAR:
 		return b->arm == ARM_FULL && b->size == SIZE_N ? 1.5 : 1;
 	default:

@@ -66,7 +66,7 @@ enum sample_fault {
 	FAULT_LOSE_UPDATE, /* one update more is expected in the maps than events were counted */
 	FAULT_BIAS_CONTROL, /* the control of a comparison reads four times as much */
 	FAULT_DRIFT,       /* everything reads more with every round: 20 rounds later as much again */
-	FAULT_WARM_UP,     /* the measured program reads three times as much in the first 15 rounds */
+	FAULT_WARM_UP,     /* the measured program reads ten times as much in the first 25 rounds */
 	FAULT_NONLINEAR,   /* … and half as much again in batches of the full size */
 };
 enum sample_fault sample_fault(void);
