@@ -36,6 +36,7 @@ enum bench_flags {
 	BENCH_NO_EMPTY_TRIGGER = 1u << 5, /* a trigger runs at least two operations */
 	BENCH_HAS_BATCH_ITERS = 1u << 6,  /* takes --nr-batch-iters, which means the same as
 					   * --trig-batch-iters, and knows larger numbers */
+	BENCH_HAS_NATIVE = 1u << 7, /* has a native form (native.h), though it issues bpf(2) calls */
 };
 
 struct bench_params {
@@ -60,12 +61,13 @@ struct bench {
 	uint32_t classic_ops; /* operations per trigger in --classic, without --trig-batch-iters */
 
 	/* Load both arms; the target is in force. Release everything with close(). */
-	int (*open)(struct bench_inst *inst, struct errline *e);
+	int (*open)(struct bench_inst *inst, struct errline *e); /* -EBADMSG: a wrong result */
 	void (*close)(struct bench_inst *inst);
 
 	/*
 	 * Run @ops operations of @arm, from thread @producer. *@events: what was executed, as counted
-	 * by the program. Returns 0 or a negative errno. Called concurrently by several producers.
+	 * by the program. Returns 0 or a negative errno, -EBADMSG if results were wrong. Called
+	 * concurrently by several producers.
 	 */
 	int (*trigger)(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
 		       uint64_t ops, uint64_t *events);
@@ -92,7 +94,7 @@ struct bench {
 	 */
 	int (*left_behind)(struct bench_inst *inst, uint64_t *counted);
 
-	/* Optional: the descriptor of the measured program. */
+	/* Optional: the descriptor of the measured program, -1 if there is none. */
 	int (*prog_fd)(const struct bench_inst *inst);
 
 	/* Optional: a remark for the report, or "". */
@@ -100,6 +102,12 @@ struct bench {
 
 	const void *data; /* the bench's own */
 };
+
+/* A bench that issues no bpf(2) calls is native itself. */
+static inline bool bench_is_native(const struct bench *bench)
+{
+	return !(bench->flags & BENCH_NEEDS_BPF) || bench->flags & BENCH_HAS_NATIVE;
+}
 
 static inline uint64_t bench_events_per_op(const struct bench_inst *inst)
 {

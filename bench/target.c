@@ -14,6 +14,7 @@
 static const struct target_kind *const kinds[] = {
 	&target_kind_user,
 	&target_kind_host,
+	&target_kind_native,
 };
 
 const struct target_kind *target_kind_get(size_t idx)
@@ -35,7 +36,7 @@ static int find_kind(struct target *t, const char *spec, size_t len, struct errl
 			return 0;
 		}
 	}
-	return errline_set(e, -EINVAL, "no target '%s'%s (targets: user, host; bpflab doctor "
+	return errline_set(e, -EINVAL, "no target '%s'%s (targets: user, host, native; bpflab doctor "
 			   "says which work here)", spec, suggest_text(&s, hint, sizeof(hint)));
 }
 

@@ -41,9 +41,16 @@ struct target_kind {
 
 extern const struct target_kind target_kind_user;
 extern const struct target_kind target_kind_host;
+extern const struct target_kind target_kind_native;
 
 /* The @idx-th kind, NULL past the last. */
 const struct target_kind *target_kind_get(size_t idx);
+
+/* Native code, for which benches need a form of their own. */
+static inline bool target_is_native(const struct target *t)
+{
+	return t->kind == &target_kind_native;
+}
 
 int target_parse(struct target *t, const char *spec, struct errline *e);
 int target_enter(const struct target *t, struct errline *e);

@@ -10,10 +10,22 @@
 #include "target.h"
 #include "util/output.h"
 
-/* Benches without BPF run wherever the process does; others need the target to work. */
-static bool is_runnable(const struct bench *bench, bool target_works)
+enum listed {
+	LIST_ALL,
+	LIST_WITHOUT_BPF, /* of a target that does not work: what runs wherever the process does */
+	LIST_NATIVE,
+};
+
+static bool is_listed(const struct bench *bench, enum listed listed)
 {
-	return target_works || !(bench->flags & BENCH_NEEDS_BPF);
+	if (listed == LIST_NATIVE)
+		return bench_is_native(bench);
+	return listed == LIST_ALL || !(bench->flags & BENCH_NEEDS_BPF);
+}
+
+static bool runs_on(const struct bench *bench, const struct target_kind *kind)
+{
+	return kind != &target_kind_native || bench_is_native(bench);
 }
 
 /* What says how many operations a trigger runs, or NULL. */
@@ -37,7 +49,7 @@ static json_t *params_json(const struct bench *bench)
 	return list;
 }
 
-static int print_json(bool target_works)
+static int print_json(enum listed listed)
 {
 	json_t *list = json_array();
 	int err;
@@ -47,13 +59,14 @@ static int print_json(bool target_works)
 		json_t *targets = json_array();
 
 		for (size_t k = 0; target_kind_get(k); k++)
-			json_array_append_new(targets, json_string(target_kind_get(k)->name));
+			if (runs_on(bench, target_kind_get(k)))
+				json_array_append_new(targets, json_string(target_kind_get(k)->name));
 		json_t *row = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b}", "name", bench->name,
 					"event", bench->event, "subtracted", bench->null_is, "params",
 					params_json(bench), "targets", targets, "bpf",
 					(bench->flags & BENCH_NEEDS_BPF) != 0, "quick",
 					registry_is_quick(i));
-		if (is_runnable(bench, target_works))
+		if (is_listed(bench, listed))
 			json_array_append_new(list, row);
 		else
 			json_decref(row);
@@ -64,18 +77,19 @@ static int print_json(bool target_works)
 	return err;
 }
 
-static void print_table(bool target_works)
+static void print_table(enum listed listed)
 {
 	for (size_t i = 0; registry_get(i); i++) {
 		const struct bench *bench = registry_get(i);
 
-		if (!is_runnable(bench, target_works))
+		if (!is_listed(bench, listed))
 			continue;
 		printf("%-16s  one event: %s\n", bench->name, bench->event);
 		printf("%-16s  subtracted: %s\n", "", bench->null_is);
 		printf("%-16s  runs on:", "");
 		for (size_t k = 0; target_kind_get(k); k++)
-			printf("%s %s", k ? "," : "", target_kind_get(k)->name);
+			if (runs_on(bench, target_kind_get(k)))
+				printf("%s %s", k ? "," : "", target_kind_get(k)->name);
 		if (bench->flags & BENCH_HAS_NR_LOOPS)
 			printf("; takes --nr_loops");
 		if (batch_option(bench))
@@ -84,14 +98,14 @@ static void print_table(bool target_works)
 	}
 }
 
-/* --on TARGET: 0 if all is well; *@works: whether the target does. */
-static int check_target(const struct opts *opts, bool *works, struct errline *e)
+/* --on TARGET: 0 if all is well; *@listed: what it leaves. */
+static int check_target(const struct opts *opts, enum listed *listed, struct errline *e)
 {
 	struct target target;
 	struct errline why;
 	int err;
 
-	*works = true;
+	*listed = LIST_ALL;
 	if (!opts->on.nr)
 		return 0;
 	if (opts->on.nr > 1)
@@ -100,9 +114,14 @@ static int check_target(const struct opts *opts, bool *works, struct errline *e)
 	err = target_parse(&target, opts->on.items[0], e);
 	if (err)
 		return err;
-	*works = !target_probe(&target, &why);
-	if (!*works)
-		fprintf(stderr, "bpflab: on '%s' only benches without BPF run: %s\n", target.spec,
+	if (target_is_native(&target)) {
+		*listed = LIST_NATIVE;
+		return 0;
+	}
+	if (!target_probe(&target, &why))
+		return 0;
+	*listed = LIST_WITHOUT_BPF;
+	fprintf(stderr, "bpflab: on '%s' only benches without BPF run: %s\n", target.spec,
 			why.text);
 	return 0;
 }
@@ -110,7 +129,7 @@ static int check_target(const struct opts *opts, bool *works, struct errline *e)
 int cmd_list(const struct opts *opts)
 {
 	struct errline e;
-	bool works;
+	enum listed listed;
 	int err = 0;
 
 	/* `run -l BENCH` may name one; `list` has no use for names. */
@@ -119,11 +138,11 @@ int cmd_list(const struct opts *opts)
 		print_error(&e);
 		return EXIT_USAGE;
 	}
-	err = check_target(opts, &works, &e);
+	err = check_target(opts, &listed, &e);
 	if (!err && opts->json_stdout)
-		print_json(works);
+		print_json(listed);
 	else if (!err)
-		print_table(works);
+		print_table(listed);
 	if (!err)
 		err = output_flush_stdout(&e);
 	if (!err)

@@ -128,6 +128,20 @@ static int open_row(struct comparison *c, struct comparison_row *row, struct dum
 	return err;
 }
 
+/* Wrong results fail the row, like wrong counts later; what does not load is an error of the run. */
+static int open_or_fail_row(struct comparison *c, struct comparison_row *row,
+			    struct dummies *dummies, struct errline *e)
+{
+	struct errline why = { "" };
+	int err = open_row(c, row, dummies, &why);
+
+	if (err == -EBADMSG)
+		return row_failed(row, err, &why, e);
+	if (err)
+		*e = why;
+	return err;
+}
+
 static void close_row(struct comparison *c, struct comparison_row *row, struct dummies *dummies)
 {
 	for (unsigned int i = 0; i < nr_arms(c); i++) {
@@ -378,7 +392,7 @@ static int run_epoch(struct comparison *c, size_t goal, size_t share, struct dum
 
 	for (size_t i = 0; i < c->nr_rows && !err; i++)
 		if (is_wanted(&c->rows[i], goal))
-			err = open_row(c, &c->rows[i], &dummies[i], e);
+			err = open_or_fail_row(c, &c->rows[i], &dummies[i], e);
 	for (size_t i = 0; i < c->nr_rows && !err; i++) {
 		if (!is_wanted(&c->rows[i], goal))
 			continue;
@@ -393,7 +407,7 @@ static int run_epoch(struct comparison *c, size_t goal, size_t share, struct dum
 		struct comparison_row *row = &c->rows[i];
 
 		close_row(c, row, &dummies[i]);
-		if (is_active(row) && !row->crowded && !c->out_of_time)
+		if (!err && is_active(row) && !row->crowded && !c->out_of_time)
 			relieve_row(row, goal);
 	}
 	c->epochs++;

@@ -47,6 +47,8 @@ enum sample_fault sample_fault(void)
 		return FAULT_DROP_EVENT;
 	if (!strcmp(fault, "lose-update"))
 		return FAULT_LOSE_UPDATE;
+	if (!strcmp(fault, "wrong-result"))
+		return FAULT_WRONG_RESULT;
 	if (!strcmp(fault, "bias-control"))
 		return FAULT_BIAS_CONTROL;
 	if (!strcmp(fault, "drift"))
@@ -120,6 +122,9 @@ static int check_batch(const struct bench_inst *inst, const struct batch *b, int
 {
 	static const char *const arm_names[] = { "the program", "its null program", "its trigger" };
 
+	if (err == -EBADMSG)
+		return errline_set(e, err, "%s on %s: %s computed a wrong result", inst->bench->name,
+				   inst->target->spec, arm_names[b->arm]);
 	if (err)
 		return errline_set(e, err, "%s on %s: running %s fails: %s", inst->bench->name,
 				   inst->target->spec, arm_names[b->arm], strerror(-err));

@@ -64,6 +64,7 @@ enum sample_fault {
 	FAULT_NONE,
 	FAULT_DROP_EVENT,  /* each trigger of the measured program does one operation less */
 	FAULT_LOSE_UPDATE, /* one update more is expected in the maps than events were counted */
+	FAULT_WRONG_RESULT, /* the result of a kernel of jit-* is not what it computed */
 	FAULT_BIAS_CONTROL, /* the control of a comparison reads four times as much */
 	FAULT_DRIFT,       /* everything reads more with every round: 20 rounds later as much again */
 	FAULT_WARM_UP,     /* the measured program reads ten times as much in the first 25 rounds */

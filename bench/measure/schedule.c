@@ -336,8 +336,11 @@ static int prepare_point(struct suite *s, struct point *pt, double warmup_ns, st
 {
 	struct errline why = { "" };
 	double trigger_ns;
-	int err = measure_trigger(s, pt, &trigger_ns, &why);
+	int err;
 
+	if (pt->failed)
+		return 0;
+	err = measure_trigger(s, pt, &trigger_ns, &why);
 	if (!err)
 		err = calibrate(s, pt, ARM_FULL, trigger_ns, &pt->n_full, &why);
 	if (!err)

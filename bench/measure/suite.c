@@ -23,6 +23,18 @@ int point_open(struct point *pt, struct errline *e)
 	return err;
 }
 
+/* A program that computes wrong results has failed its checks, as later; the others go on. */
+static int open_or_mark(struct point *pt, struct errline *e)
+{
+	int err = point_open(pt, e);
+
+	if (err != -EBADMSG)
+		return err;
+	pt->failed = err;
+	pt->error = *e;
+	return 0;
+}
+
 int suite_start_producers(struct suite *s, const struct opts *opts, struct errline *e)
 {
 	struct producers_config config = {
@@ -49,7 +61,7 @@ int suite_open(struct suite *s, const struct opts *opts, struct errline *e)
 		s->seed = sample_now_ns();
 	s->rng.state = s->seed;
 	for (size_t i = 0; i < s->nr_points && !err; i++)
-		err = interrupt_signal() ? -EINTR : point_open(&s->points[i], e);
+		err = interrupt_signal() ? -EINTR : open_or_mark(&s->points[i], e);
 	return err ? err : suite_start_producers(s, opts, e);
 }
 

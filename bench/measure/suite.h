@@ -64,7 +64,8 @@ int suite_build(struct suite *s, const struct opts *opts, struct errline *e);
 void suite_release(struct suite *s);
 
 /*
- * Load everything and start the producers. A point that does not load is an error of the run.
+ * Load everything and start the producers. A point that does not load is an error of the run; one
+ * that computes a wrong result is marked.
  */
 int suite_open(struct suite *s, const struct opts *opts, struct errline *e);
 

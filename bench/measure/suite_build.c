@@ -258,6 +258,9 @@ static int add_point(struct suite *s, const struct bench *bench, const struct ta
 {
 	struct point *pt;
 
+	if (target_is_native(target) && !bench_is_native(bench))
+		return errline_set(e, -EINVAL, "bench '%s' has no native form; on '%s' run 'jit-*' or "
+				   "another that has (bpflab list --on native)", bench->name, target->spec);
 	if (s->nr_points == MAX_POINTS)
 		return errline_set(e, -E2BIG, "more than %d benches, targets and sweep values in one "
 				   "run", MAX_POINTS);

@@ -11,8 +11,12 @@
 #ifndef BPFLAB_BENCH_BPF_H
 #define BPFLAB_BENCH_BPF_H
 
+#ifdef BENCH_NATIVE
+#include "native.h"
+#else
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#endif
 
 #define BENCH_CHUNK 64
 
@@ -23,6 +27,17 @@ struct bench_ctx {
 
 /* Keeps clang from unrolling, merging or deleting the iterations of a loop over @counter. */
 #define bench_opaque(counter) asm volatile("" : "+r"(counter) : : "memory")
+
+/* The head of a driver's definition: a program in section @sec, or a function of the native object. */
+#ifdef BENCH_NATIVE
+#define BENCH_LICENSE(text) _Static_assert(1, text)
+#define BENCH_PROGRAM(sec, name)                                                                   \
+	__u64 BENCH_PASTE(name, BENCH_NATIVE)(struct bench_ctx *ctx);                              \
+	__u64 BENCH_PASTE(name, BENCH_NATIVE)(struct bench_ctx *ctx)
+#else
+#define BENCH_LICENSE(text) char LICENSE[] SEC("license") = text
+#define BENCH_PROGRAM(sec, name) SEC(sec) int name(struct bench_ctx *ctx)
+#endif
 
 /*
  * The raw_tp program @name executes @body once per operation:

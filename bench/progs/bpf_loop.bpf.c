@@ -10,10 +10,12 @@
  *
  * The number of iterations is never a constant of the program: the verifier removes a callback that
  * it knows will never run, and with it the loop.
+ *
+ * Compiled to native code as well (native.h), where bpf_loop() is a loop around the call.
  */
 #include "bench.bpf.h"
 
-char LICENSE[] SEC("license") = "GPL";
+BENCH_LICENSE("GPL");
 
 struct loop_data {
 	__u64 nr_loops;
@@ -42,8 +44,7 @@ static long loop_chunk(__u32 idx, void *data)
 	return 0;
 }
 
-SEC("raw_tp")
-int bpf_loop_driver(struct bench_ctx *ctx)
+BENCH_PROGRAM("raw_tp", bpf_loop_driver)
 {
 	struct loop_data d = { .nr_loops = ctx->param };
 	__u64 ops = ctx->ops, done = 0;
@@ -87,8 +88,7 @@ static long direct_op(__u32 idx, void *data)
 	return 0;
 }
 
-SEC("raw_tp")
-int bpf_loop_direct_driver(struct bench_ctx *ctx)
+BENCH_PROGRAM("raw_tp", bpf_loop_direct_driver)
 {
 	struct loop_data d = { .nr_loops = ctx->param };
 

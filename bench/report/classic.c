@@ -247,7 +247,11 @@ int classic_run(struct suite *s, const struct opts *opts, struct errline *e)
 	for (size_t i = 0; i < s->nr_points; i++) {
 		struct point *pt = &s->points[i];
 		struct errline why = { "" };
-		int err = run_point(s, pt, opts, &why);
+		int err;
+
+		if (pt->failed)
+			continue;
+		err = run_point(s, pt, opts, &why);
 
 		if (err == -EINTR || err == -ENOMEM) {
 			*e = why;

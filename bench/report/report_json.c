@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "report/report_json.h"
+#include "report/report_ratio.h"
 
 json_t *report_json_variant(const struct target *t)
 {
@@ -97,6 +98,19 @@ static void add_figures(json_t *o, const struct estimate *est)
 				      number(est->rate_stddev), "unit", "M/s"));
 }
 
+static void add_ratio(const struct target *base, double ratio, void *ctx)
+{
+	json_object_set_new(ctx, base->spec, number(ratio));
+}
+
+static json_t *ratios_json(const struct report *r, const struct result *res)
+{
+	json_t *o = json_object();
+
+	report_ratios(r, res, add_ratio, o);
+	return o;
+}
+
 static json_t *result_json(const struct report *r, const struct result *res)
 {
 	const struct point *pt = res->point;
@@ -110,6 +124,7 @@ static json_t *result_json(const struct report *r, const struct result *res)
 		return NULL;
 	snprintf(seed, sizeof(seed), "0x%016llx", (unsigned long long)r->suite->seed);
 	add_figures(o, &res->est);
+	json_object_set_new(o, "ratios", ratios_json(r, res));
 	json_object_set_new(o, "events",
 			    json_pack("{s:I, s:I, s:o}", "expected", (json_int_t)pt->expected,
 				      "counted", (json_int_t)pt->counted, "left_behind",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "report/report_ratio.h"
 
 enum { COL_BENCH, COL_TARGET, COL_NS, COL_CI, COL_TRIGGER, COL_NULL, COL_RATE, NR_COLS };
 
@@ -163,6 +164,7 @@ void report_table(FILE *f, const struct report *r, bool quiet)
 		fill_row(&row, &r->results[i]);
 		print_cells(f, cells, widths);
 	}
+	report_ratio_table(f, r);
 	if (quiet)
 		return;
 	print_remarks(f, r);
