@@ -26,7 +26,8 @@ struct bpfu_jit_target {
 
 struct bpfu_jit_ctx {
 	const struct bpfu_prog *prog;
-	const struct bpf_insn *insns;
+	const struct bpf_insn *insns; /* the program's, or those of @simplified */
+	struct bpf_insn *simplified;
 	uint32_t insn_cnt;
 	struct bpfu_jit_target target;
 	struct bpfu_facts facts;

@@ -5,7 +5,8 @@
  * Liveness is the textbook backward analysis, swept over each function from its end to its start
  * until nothing changes. A sweep settles everything but loops; each level of nesting may take
  * another. Programs that have not settled after MAX_SWEEPS are given "everything is live", which
- * is always right and only costs quality. Which registers have a zero upper half is found in the
+ * is always right and only costs quality. Reads of an instruction whose result nobody reads do not count,
+ * so that whole chains of such are found dead. Which registers have a zero upper half is found in the
  * same way, forwards; the answer that is always right is "none".
  */
 #include "jit/facts.h"
@@ -140,7 +141,6 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 	if (insn->dst_reg >= BPFU_MAX_REG || insn->src_reg >= BPFU_MAX_REG)
 		return -EINVAL;
 	bpfu_insn_use_def(insn, &use, &def);
-	func->used |= use | def;
 	func->fp_is_operand |= fp_is_operand(insn);
 	if (BPF_CLASS(insn->code) == BPF_ALU || BPF_CLASS(insn->code) == BPF_ALU64)
 		func->has_div |= BPF_OP(insn->code) == BPF_DIV || BPF_OP(insn->code) == BPF_MOD;
@@ -259,7 +259,10 @@ static bool live_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *f
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
 		bpfu_insn_use_def(&insns[i], &use, &def);
-		in = (bpfu_facts_live_out(facts, insns, i) & ~def) | use;
+		in = bpfu_facts_live_out(facts, insns, i);
+		/* What is dead reads nothing. */
+		if (in & def || !bpfu_insn_is_pure(&insns[i]))
+			in = (in & (uint16_t)~def) | use;
 		if (facts->flags[i] & BPFU_FACT_LOOP && in != facts->live_in[i])
 			again = true;
 		facts->live_in[i] = in;
@@ -267,10 +270,25 @@ static bool live_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *f
 	return again;
 }
 
+/* The registers of what is lowered. */
+static uint16_t find_used(const struct bpfu_facts *facts, const struct bpfu_func_facts *func,
+			  const struct bpf_insn *insns)
+{
+	uint16_t used = 0, use, def;
+
+	for (uint32_t i = func->start; i < func->end; i++) {
+		if (facts->flags[i] & BPFU_FACT_SECOND || bpfu_facts_is_dead(facts, insns, i))
+			continue;
+		bpfu_insn_use_def(&insns[i], &use, &def);
+		used |= use | def;
+	}
+	return used;
+}
+
 static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns)
 {
 	for (uint32_t f = 0; f < facts->func_cnt; f++) {
-		const struct bpfu_func_facts *func = &facts->funcs[f];
+		struct bpfu_func_facts *func = &facts->funcs[f];
 		int sweep = 0;
 
 		while (live_sweep(facts, func, insns))
@@ -279,6 +297,7 @@ static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns)
 		if (sweep == MAX_SWEEPS)
 			for (uint32_t i = func->start; i < func->end; i++)
 				facts->live_in[i] = ALL_REGS;
+		func->used = find_used(facts, func, insns);
 	}
 }
 
@@ -462,6 +481,15 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	find_callbacks(facts, prog->insns);
 	find_zext(facts, prog->insns);
 	return 0;
+}
+
+void bpfu_facts_update(struct bpfu_facts *facts, const struct bpf_insn *insns)
+{
+	const struct bpfu_func_facts *last = &facts->funcs[facts->func_cnt - 1];
+
+	memset(facts->live_in, 0, (last->end + 1) * sizeof(facts->live_in[0]));
+	find_live(facts, insns);
+	find_zext(facts, insns);
 }
 
 void bpfu_facts_release(struct bpfu_facts *facts)

@@ -57,6 +57,12 @@ struct bpfu_facts {
 int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog);
 void bpfu_facts_release(struct bpfu_facts *facts);
 
+/*
+ * Find out again what the registers do, after some of @insns were replaced by others that neither
+ * branch nor call.
+ */
+void bpfu_facts_update(struct bpfu_facts *facts, const struct bpf_insn *insns);
+
 /* Target of a branch at @idx; for other instructions meaningless. */
 uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx);
 
@@ -120,6 +126,22 @@ static inline uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext
 	return zext;
 }
 
+/* It does nothing but write registers. (A PROBE_MEM load may fault.) */
+static inline bool bpfu_insn_is_pure(const struct bpf_insn *insn)
+{
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_ALU:
+	case BPF_ALU64:
+		return true;
+	case BPF_LD:
+		return bpfu_insn_is_ld_imm64(insn);
+	case BPF_LDX:
+		return BPF_MODE(insn->code) == BPF_MEM || BPF_MODE(insn->code) == BPF_MEMSX;
+	default:
+		return false;
+	}
+}
+
 /* A branch with a displacement: conditional, ja or gotol. */
 static inline bool bpfu_facts_is_jump(const struct bpf_insn *insn)
 {
@@ -141,6 +163,17 @@ static inline uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts,
 	if (class == BPF_JMP || class == BPF_JMP32)
 		return bpfu_facts_live_out_jump(facts, insns, idx);
 	return facts->live_in[idx + 1 + bpfu_insn_is_ld_imm64(&insns[idx])];
+}
+
+/*
+ * Nobody reads what @insn at @idx computes. It must not be lowered: what it reads is not kept for it,
+ * as liveness does not count its reads.
+ */
+static inline bool bpfu_facts_is_dead(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+				      uint32_t idx)
+{
+	return bpfu_insn_is_pure(&insns[idx]) &&
+	       !(bpfu_facts_live_out(facts, insns, idx) & bpfu_insn_def(&insns[idx]));
 }
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "jit/backend.h"
 #include "jit/image.h"
+#include "jit/join.h"
 #include "obj/prog.h"
 #include "util/log.h"
 #include "util/uaccess.h"
@@ -73,10 +74,28 @@ static void plan_private_stack(struct bpfu_jit_ctx *ctx, bool to_run)
 	}
 }
 
+/* The program stays as it is: its own instructions are what the interpreter runs and a dump shows. */
+static int simplify(struct bpfu_jit_ctx *ctx)
+{
+	size_t size = ctx->insn_cnt * sizeof(ctx->insns[0]);
+
+	if (!bpfu_join_worthwhile(ctx->insns, ctx->insn_cnt))
+		return 0;
+	ctx->simplified = malloc(size);
+	if (!ctx->simplified)
+		return -ENOMEM;
+	memcpy(ctx->simplified, ctx->insns, size);
+	ctx->insns = ctx->simplified;
+	if (bpfu_join_loads(ctx->simplified, ctx->insn_cnt, &ctx->facts))
+		bpfu_facts_update(&ctx->facts, ctx->insns);
+	return 0;
+}
+
 static void ctx_release(struct bpfu_jit_ctx *ctx)
 {
 	bpfu_layout_release(&ctx->layout);
 	bpfu_facts_release(&ctx->facts);
+	free(ctx->simplified);
 }
 
 /* Facts, lowering and layout: after this, ctx->layout can be written. */
@@ -89,10 +108,16 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 	ctx->prog = prog;
 	ctx->insns = prog->insns;
 	ctx->insn_cnt = prog->insn_cnt;
+	ctx->simplified = NULL;
 	ctx->target = *target;
 	err = bpfu_facts_init(&ctx->facts, prog);
 	if (err)
 		return err;
+	err = simplify(ctx);
+	if (err) {
+		bpfu_facts_release(&ctx->facts);
+		return err;
+	}
 	plan_private_stack(ctx, to_run);
 	bpfu_layout_init(&ctx->layout, prog->insn_cnt, prog->subprog_cnt,
 			 (size_t)prog->insn_cnt * backend->bytes_per_insn + 64,

@@ -111,6 +111,18 @@ void bpfu_layout_branch(struct bpfu_layout *l, uint32_t label, uint8_t kind, uin
 	bpfu_codebuf_commit(&l->code, p + short_len);
 }
 
+/* One raw byte, so that a label behind the padding differs from one before it. */
+void bpfu_layout_align(struct bpfu_layout *l, uint8_t align)
+{
+	uint32_t row = l->branch_cnt;
+
+	bpfu_layout_branch(l, 0, 0, SEPARATOR, (uint8_t)(align - 1), 0);
+	if (row == l->branch_cnt)
+		return;
+	l->branches[row].align = align;
+	l->branches[row].is_long = true;
+}
+
 void bpfu_layout_reloc(struct bpfu_layout *l, uint32_t back, uint8_t kind, enum bpfu_reloc_to to,
 		       uint64_t target)
 {
@@ -245,6 +257,23 @@ static void grow_all_doubtful(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
 	sum_growth(l, lo, hi);
 }
 
+/* The padding as it comes out. Distances shrink by it, so that all branches still reach. */
+static void settle_padding(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
+{
+	uint32_t sum = l->grow[lo];
+
+	for (uint32_t i = lo; i < hi; i++) {
+		struct bpfu_branch *b = &l->branches[i];
+
+		l->grow[i] = sum;
+		if (b->align)
+			b->long_len = (uint8_t)(-(b->raw + sum) & (b->align - 1u));
+		if (b->is_long)
+			sum += (uint32_t)(b->long_len - b->short_len);
+	}
+	l->grow[hi] = sum;
+}
+
 static void relax_func(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
 {
 	sum_growth(l, lo, hi);
@@ -255,6 +284,7 @@ static void relax_func(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
 		}
 		sum_growth(l, lo, hi);
 	}
+	settle_padding(l, lo, hi);
 }
 
 int bpfu_layout_run(struct bpfu_layout *l)
@@ -296,7 +326,10 @@ static void write_func(const struct bpfu_layout *l, uint32_t f, uint8_t *out,
 		const struct bpfu_branch *b = &l->branches[i];
 
 		memcpy(out + (raw + grow), l->code.data + raw, b->raw - raw);
-		w->branch(out + (b->raw + grow), b, (int32_t)branch_disp(l, i));
+		if (b->align)
+			w->nops(out + (b->raw + grow), b->long_len);
+		else
+			w->branch(out + (b->raw + grow), b, (int32_t)branch_disp(l, i));
 		raw = b->raw + b->short_len;
 		if (b->is_long)
 			grow += b->long_len - b->short_len;

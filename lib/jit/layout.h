@@ -11,7 +11,8 @@
  *    final    | mov | jcc..... | add | jmp..| ret | grow[n] bytes inserted before branch n+1
  *
  * All branches start short and only ever grow, so the iteration ends, and with the smallest code.
- * Branches stay within a function; functions start at multiples of 16.
+ * Branches stay within a function; functions start at multiples of 16. Padding within a function is a
+ * row like a branch: the longest it can be until the branches have settled, then what it takes.
  */
 #ifndef BPFU_JIT_LAYOUT_H
 #define BPFU_JIT_LAYOUT_H
@@ -38,6 +39,7 @@ struct bpfu_branch {
 	uint8_t long_len;
 	uint8_t reach;       /* short form: displacement fits in so many bits, sign included */
 	bool is_long;
+	uint8_t align;       /* not a branch, but no-ops up to a multiple of this */
 };
 
 enum bpfu_reloc_to { BPFU_RELOC_LABEL, BPFU_RELOC_ADDRESS };
@@ -102,6 +104,9 @@ static inline void bpfu_layout_set_label(struct bpfu_layout *l, uint32_t label)
 void bpfu_layout_branch(struct bpfu_layout *l, uint32_t label, uint8_t kind, uint8_t short_len,
 			uint8_t long_len, uint8_t reach);
 
+/* The next instruction starts at a multiple of @align, at most BPFU_FUNC_ALIGN. */
+void bpfu_layout_align(struct bpfu_layout *l, uint8_t align);
+
 /* The @back bytes before here are the start of a field that refers to @target. */
 void bpfu_layout_reloc(struct bpfu_layout *l, uint32_t back, uint8_t kind, enum bpfu_reloc_to to,
 		       uint64_t target);
@@ -129,6 +134,8 @@ uint32_t *bpfu_layout_take_labels(struct bpfu_layout *l, uint32_t cnt);
 struct bpfu_layout_writer {
 	/* Write the branch; @disp counts from its start, or its end with disp_from_end. */
 	void (*branch)(uint8_t *p, const struct bpfu_branch *branch, int32_t disp);
+	/* No-ops that are run, for bpfu_layout_align(); NULL if the backend does not use that. */
+	void (*nops)(uint8_t *p, size_t n);
 	/* Patch a field at @p, which will run at @pc. False if @target is out of reach. */
 	bool (*reloc)(uint8_t *p, uint8_t kind, uint64_t pc, uint64_t target);
 	/* Fill the space between functions with instructions that trap. */

@@ -116,12 +116,13 @@ exit
 -- expect
 0: movabs rcx, 0x7f0012340000
 a: xor esi, esi
-c: mov byte ptr [rcx + rsi + 0x14], sil
-11: inc rsi
-14: cmp rsi, 0x40
-18: jne 0x1000c
-1a: xor eax, eax
-1c: ret
+c: nop dword ptr [rax]
+10: mov byte ptr [rcx + rsi + 0x14], sil
+15: inc rsi
+18: cmp rsi, 0x40
+1c: jne 0x10010
+1e: xor eax, eax
+20: ret
 
 -- case a loop that ends in a branch over a jump
 -- target x86_64
@@ -135,11 +136,13 @@ r0 = r1
 exit
 -- expect
 0: mov eax, 0xa
-5: xor rdi, rax
-8: dec rax
-b: jne 0x10005
-d: mov rax, rdi
-10: ret
+5: nop word ptr [rax + rax]
+e: nop
+10: xor rdi, rax
+13: dec rax
+16: jne 0x10010
+18: mov rax, rdi
+1b: ret
 
 -- case shifts with BMI2
 -- target x86_64
@@ -468,3 +471,97 @@ exit
 3: add rax, qword ptr fs:[0x100]
 c: mov rax, qword ptr [rax]
 f: ret
+
+-- case loops start at a multiple of 16
+-- target x86_64
+-- asm
+r0 = 0
+r2 = 5
+loop: r0 += r1
+r2 += -1
+if r2 != 0 goto loop
+exit
+-- expect
+0: xor eax, eax
+2: mov esi, 5
+7: nop word ptr [rax + rax]
+10: dec rsi
+13: add rax, rdi
+16: test rsi, rsi
+19: jne 0x10010
+1b: ret
+
+-- case bytes put together are one load
+-- target x86_64
+-- asm
+r0 = *(u8 *)(r1 +3)
+r2 = *(u8 *)(r1 +4)
+r2 <<= 8
+r2 |= r0
+r3 = *(u8 *)(r1 +5)
+r0 = *(u8 *)(r1 +6)
+r0 <<= 8
+r0 |= r3
+r0 <<= 16
+r0 |= r2
+exit
+-- expect
+0: mov eax, dword ptr [rdi + 3]
+3: ret
+
+-- case bytes are not joined across a store, nor after their base has changed
+-- target x86_64
+-- asm
+r0 = *(u8 *)(r1 +0)
+*(u8 *)(r2 +0) = 7
+r3 = *(u8 *)(r1 +1)
+r3 <<= 8
+r0 |= r3
+r4 = *(u8 *)(r1 +2)
+r1 += 1
+r5 = *(u8 *)(r1 +2)
+r5 <<= 8
+r4 |= r5
+r0 += r4
+exit
+-- expect
+0: movzx eax, byte ptr [rdi]
+3: mov byte ptr [rsi], 7
+6: movzx edx, byte ptr [rdi + 1]
+a: shl rdx, 8
+e: or rax, rdx
+11: movzx ecx, byte ptr [rdi + 2]
+15: inc rdi
+18: movzx r8d, byte ptr [rdi + 2]
+1d: shl r8, 8
+21: or rcx, r8
+24: add rax, rcx
+27: ret
+
+-- case a rotated copy
+-- target x86_64
+-- asm
+r2 = r1
+r2 >>= 47
+r0 = r1
+r0 <<= 17
+r0 |= r2
+r0 ^= r1
+exit
+-- expect
+0: rorx rax, rdi, 0x2f
+6: xor rax, rdi
+9: ret
+
+-- case what nobody reads is left out
+-- target x86_64
+-- asm
+r2 = 7
+r2 *= r1
+r3 = *(u64 *)(r1 +8)
+r3 += r2
+r0 = 1
+exit
+-- expect
+0: mov eax, 1
+5: ret

@@ -342,6 +342,23 @@ static void gen_rotate(struct gen *g, uint8_t class, unsigned d, unsigned t, int
 		emit(g, MOV_I(result == d ? t : d, rnd_imm(g)));
 }
 
+/* The same with both halves shifted in copies. */
+static void gen_rotate_copy(struct gen *g, uint8_t class, unsigned u, unsigned t, unsigned a, int32_t n)
+{
+	bool left_first = rnd(g, 2);
+	int32_t right = (class == BPF_ALU ? 32 : 64) - (rnd(g, 8) ? n : 1);
+
+	emit(g, BPFU_INSN(class | BPF_MOV | BPF_X, t, a, 0, 0));
+	emit(g, BPFU_INSN(class | (left_first ? BPF_LSH : BPF_RSH) | BPF_K, t, 0, 0,
+			  left_first ? n : right));
+	emit(g, BPFU_INSN(class | BPF_MOV | BPF_X, u, rnd(g, 8) ? a : t, 0, 0));
+	emit(g, BPFU_INSN(class | (left_first ? BPF_RSH : BPF_LSH) | BPF_K, u, 0, 0,
+			  left_first ? right : n));
+	emit(g, BPFU_INSN(class | (rnd(g, 2) ? BPF_OR : BPF_ADD) | BPF_X, u, t, 0, 0));
+	if (rnd(g, 4))
+		emit(g, MOV_I(t, rnd_imm(g)));
+}
+
 static void gen_idiom(struct gen *g)
 {
 	unsigned d = scalar(g, true), s = scalar(g, false), t = scalar(g, true);
@@ -350,7 +367,11 @@ static void gen_idiom(struct gen *g)
 
 	if (d == t || g->kind[d].ptr || g->kind[s].ptr || g->kind[t].ptr)
 		return;
-	switch (rnd(g, 5)) {
+	switch (rnd(g, 6)) {
+	case 5:
+		if (d != s && t != s)
+			gen_rotate_copy(g, class, d, t, s, n);
+		break;
 	case 0: /* rotate */
 		gen_rotate(g, class, d, t, n);
 		break;
@@ -425,6 +446,38 @@ static void gen_load_idiom(struct gen *g)
 		emit(g, rnd(g, 2) ? BPFU_INSN(BPF_ALU | BPF_END | BPF_TO_BE, t, 0, 0, 16 << rnd(g, 3)) :
 				    BPFU_INSN(BPF_ALU64 | BPF_END, t, 0, 0, 16 << rnd(g, 3)));
 		emit(g, rnd(g, 2) ? STX(codes[z], R10, slot(g, 1u << z), t) : MOV_R(d, t));
+	}
+	if (rnd(g, 4))
+		emit(g, MOV_I(t, rnd_imm(g)));
+}
+
+/*
+ * A number put together from its bytes or half words, as a compiler does it that knows of no unaligned
+ * access; sometimes not quite: another byte, another shift, or a store in between.
+ */
+static void gen_join(struct gen *g)
+{
+	unsigned d = scalar(g, true), t = scalar(g, true), part = 1u << rnd(g, 2);
+	unsigned size = part << (1 + rnd(g, 2));
+	uint8_t class = size < 8 && rnd(g, 2) ? BPF_ALU : BPF_ALU64, code = part == 1 ? BPF_B : BPF_H;
+	static const uint8_t ors[] = { BPF_OR, BPF_XOR, BPF_ADD };
+	int16_t off = (int16_t)(-8 - (int)rnd(g, STACK - 8));
+	bool backwards = rnd(g, 2);
+
+	if (d == t || g->kind[d].ptr || g->kind[t].ptr)
+		return;
+	for (unsigned i = 0; i < size / part; i++) {
+		unsigned k = backwards ? size / part - 1 - i : i, from = rnd(g, 16) ? k : 0;
+		unsigned r = i ? t : d;
+
+		emit(g, LDX(code, r, R10, (int16_t)(off + (int)(from * part))));
+		if (k)
+			emit(g, BPFU_INSN(class | BPF_LSH | BPF_K, r, 0, 0,
+					  (int32_t)(8 * part * (rnd(g, 16) ? k : 1))));
+		if (!rnd(g, 16))
+			emit(g, STX(BPF_B, R10, off, r));
+		if (i)
+			emit(g, BPFU_INSN(class | ors[rnd(g, 3)] | BPF_X, d, t, 0, 0));
 	}
 	if (rnd(g, 4))
 		emit(g, MOV_I(t, rnd_imm(g)));
@@ -613,7 +666,7 @@ static void gen_block(struct gen *g, uint32_t len)
 {
 	g->depth++;
 	while (len-- && g->n < MAX_INSNS - 600) {
-		switch (rnd(g, 16)) {
+		switch (rnd(g, 17)) {
 		case 0:
 		case 1:
 			if (g->depth < 5)
@@ -632,6 +685,9 @@ static void gen_block(struct gen *g, uint32_t len)
 		case 5:
 		case 6:
 			gen_pointer(g);
+			break;
+		case 16:
+			gen_join(g);
 			break;
 		case 7:
 		case 8:

@@ -44,6 +44,8 @@ static int lower_func(struct a64_jit *j, uint32_t f)
 		bpfu_layout_set_label(j->l, j->idx);
 		if (j->ctx->facts.flags[j->idx] & BPFU_FACT_SECOND)
 			continue;
+		if (bpfu_facts_is_dead(&j->ctx->facts, j->insns, j->idx))
+			continue;
 		err = lower_insn(j, &j->insns[j->idx]);
 		if (err)
 			return err;

@@ -726,6 +726,30 @@ static inline void x86_call_rel32(struct bpfu_codebuf *cb, int32_t rel)
 	bpfu_codebuf_commit(cb, x86_put_i32(p, rel));
 }
 
+/* @n bytes that do nothing, in as few instructions as there can be without prefixes that stall. */
+static inline void x86_put_nops(uint8_t *p, size_t n)
+{
+	static const uint8_t forms[9][9] = {
+		{ 0x90 },
+		{ 0x66, 0x90 },
+		{ 0x0f, 0x1f, 0x00 },
+		{ 0x0f, 0x1f, 0x40, 0x00 },
+		{ 0x0f, 0x1f, 0x44, 0x00, 0x00 },
+		{ 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00 },
+		{ 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00 },
+		{ 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
+		{ 0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
+	};
+
+	while (n) {
+		size_t len = n < sizeof(forms[0]) ? n : sizeof(forms[0]);
+
+		memcpy(p, forms[len - 1], len);
+		p += len;
+		n -= len;
+	}
+}
+
 /*
  * Branches are written in place once their distance is known (jit/layout.h), hence the pointers.
  * @cc X86_JMP: always. @rel counts from the end. Returns the length.

@@ -4,6 +4,7 @@
  * straight code (no branch goes into it); what it computes on the way must not be needed later.
  *
  *      t = a; t >>= 32 - n; a <<= n; a |= t            rol a, n
+ *      t = a; t >>= 32 - n; u = a; u <<= n; u |= t     rorx u, a, 32 - n
  *      a <<= 32; a >>= 32        (or s>>, 48, 56)      mov / movsx / movzx
  *      a &= imm; if a == 0 goto                        test a, imm; jz
  *      if a == b goto +1; d = x                        cmp a, b; cmovne d, x
@@ -50,6 +51,17 @@ static bool is_or(const struct bpf_insn *insn, unsigned class)
 	       insn->code == (class | BPF_ADD | BPF_X);
 }
 
+static void emit_rotate(struct x86_jit *j, bool w, uint8_t dst, uint8_t src, uint8_t left)
+{
+	if (dst != src && x86_has(j, X86_CPU_BMI2)) {
+		x86_rorx_rri(j->cb, w, dst, src, (uint8_t)((w ? 64 : 32) - left));
+		return;
+	}
+	if (dst != src)
+		x86_mov_rr(j->cb, w, dst, src);
+	x86_shift_ri(j->cb, X86_ROL, w, dst, left);
+}
+
 /* insn: t = a; then the two shifts in either order, and the two halves put together */
 static bool fuse_rotate(struct x86_jit *j, const struct bpf_insn *insn)
 {
@@ -84,13 +96,46 @@ static bool fuse_rotate(struct x86_jit *j, const struct bpf_insn *insn)
 	x86_flags_lost(j);
 	src = bpfu_x86_src(j, a, w);
 	dst = x86_dst(j, result);
-	if (dst != src && x86_has(j, X86_CPU_BMI2)) {
-		x86_rorx_rri(j->cb, w, dst, src, (uint8_t)right->imm);
-		return true;
+	emit_rotate(j, w, dst, src, (uint8_t)left->imm);
+	return true;
+}
+
+/* insn: t = a, shifted; then u = a, shifted the other way, and u |= t: a stays */
+static bool fuse_rotate_copy(struct x86_jit *j, const struct bpf_insn *insn)
+{
+	unsigned t = insn->dst_reg, a = insn->src_reg, u = insn[2].dst_reg, class;
+	const struct bpf_insn *left = &insn[1], *right = &insn[3];
+	unsigned width;
+	uint8_t dst, src;
+	bool w;
+
+	if (t == a || !bpfu_x86_straight(j, 4))
+		return false;
+	class = BPF_CLASS(insn[4].code);
+	w = class == BPF_ALU64;
+	width = w ? 64 : 32;
+	if (!is_or(&insn[4], class) || u == t || u == a || insn[4].dst_reg != u ||
+	    insn[4].src_reg != t || !bpfu_x86_dead_after(j, t, 4))
+		return false;
+	if (BPF_OP(insn[2].code) != BPF_MOV || BPF_SRC(insn[2].code) != BPF_X || insn[2].off ||
+	    (BPF_CLASS(insn[2].code) != BPF_ALU64 && BPF_CLASS(insn[2].code) != BPF_ALU) ||
+	    insn[2].src_reg != a ||
+	    (w && (BPF_CLASS(insn->code) != BPF_ALU64 || BPF_CLASS(insn[2].code) != BPF_ALU64)))
+		return false;
+	if (!is_shift_imm(left, class, BPF_LSH)) {
+		left = &insn[3];
+		right = &insn[1];
 	}
-	if (dst != src)
-		x86_mov_rr(j->cb, w, dst, src);
-	x86_shift_ri(j->cb, X86_ROL, w, dst, (uint8_t)left->imm);
+	if (!is_shift_imm(left, class, BPF_LSH) || !is_shift_imm(right, class, BPF_RSH) ||
+	    insn[1].dst_reg != t || insn[3].dst_reg != u || left->imm <= 0 || right->imm <= 0 ||
+	    (unsigned)(left->imm + right->imm) != width)
+		return false;
+
+	bpfu_x86_group(j, 4);
+	x86_flags_lost(j);
+	src = bpfu_x86_src(j, a, w);
+	dst = x86_dst(j, u);
+	emit_rotate(j, w, dst, src, (uint8_t)left->imm);
 	return true;
 }
 
@@ -209,7 +254,7 @@ static bool fuse_alu(struct x86_jit *j, const struct bpf_insn *insn)
 
 	switch (BPF_OP(insn->code)) {
 	case BPF_MOV:
-		return x && !insn->off && fuse_rotate(j, insn);
+		return x && !insn->off && (fuse_rotate(j, insn) || fuse_rotate_copy(j, insn));
 	case BPF_LSH:
 		return !x && fuse_extend(j, insn);
 	case BPF_AND:

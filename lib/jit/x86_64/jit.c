@@ -39,6 +39,9 @@ static uint32_t cpu_features(void)
 }
 #endif
 
+/* Where fetching the first instructions of a loop takes one access. */
+#define X86_LOOP_ALIGN 16
+
 static int lower_insn(struct x86_jit *j, const struct bpf_insn *insn)
 {
 	switch (BPF_CLASS(insn->code)) {
@@ -66,6 +69,8 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 			j->zext = facts->zext_in[i];
 			x86_flags_lost(j);
 		}
+		if (facts->flags[i] & BPFU_FACT_LOOP)
+			bpfu_layout_align(j->l, X86_LOOP_ALIGN);
 		bpfu_layout_set_label(j->l, i);
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
@@ -74,6 +79,8 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 			j->zext = bpfu_insn_zext(&j->insns[i], j->zext);
 			continue;
 		}
+		if (bpfu_facts_is_dead(facts, j->insns, i))
+			continue;
 		j->idx = i;
 		j->wanted = bpfu_facts_live_out(facts, j->insns, i);
 		j->live = j->wanted & (uint16_t)~bpfu_insn_def(&j->insns[i]);
@@ -131,5 +138,5 @@ const struct bpfu_jit_backend bpfu_jit_x86_64 = {
 	.bytes_per_insn = 5,
 	.cpu_features = cpu_features,
 	.lower = lower,
-	.writer = { .branch = write_branch, .reloc = write_reloc, .fill = fill },
+	.writer = { .branch = write_branch, .nops = x86_put_nops, .reloc = write_reloc, .fill = fill },
 };
