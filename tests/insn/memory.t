@@ -140,3 +140,16 @@ r0 = *(u32 *)(r10 -8)
 exit
 -- result 0x302
 -- no-kernel misaligned stack access
+
+-- case fetch-and keeps a copy of its operand in r0
+-- asm
+*(u32 *)(r10 -8) = 5
+*(u32 *)(r10 -4) = 0
+*(u64 *)(r10 -16) = 64
+r2 = *(u64 *)(r10 -16)
+r0 = r2
+r2 = atomic_fetch_and((u32 *)(r10 -8), r2)
+r0 <<= 8
+r0 |= r2
+exit
+-- result 0x4005
