@@ -58,8 +58,8 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog);
 void bpfu_facts_release(struct bpfu_facts *facts);
 
 /*
- * Find out again what the registers do, after some of @insns were replaced by others that neither
- * branch nor call.
+ * Find out again what the registers do, after some of @insns were replaced by others that do not call,
+ * or branches were made to go elsewhere (forwards, to what is marked as a target).
  */
 void bpfu_facts_update(struct bpfu_facts *facts, const struct bpf_insn *insns);
 

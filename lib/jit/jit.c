@@ -12,6 +12,7 @@
 #include "jit/backend.h"
 #include "jit/image.h"
 #include "jit/join.h"
+#include "jit/thread.h"
 #include "obj/prog.h"
 #include "util/log.h"
 #include "util/uaccess.h"
@@ -78,15 +79,20 @@ static void plan_private_stack(struct bpfu_jit_ctx *ctx, bool to_run)
 static int simplify(struct bpfu_jit_ctx *ctx)
 {
 	size_t size = ctx->insn_cnt * sizeof(ctx->insns[0]);
+	uint32_t branch = bpfu_thread_find(ctx->insns, ctx->insn_cnt, 0, &ctx->facts);
+	bool join = bpfu_join_worthwhile(ctx->insns, ctx->insn_cnt), changed = branch < ctx->insn_cnt;
 
-	if (!bpfu_join_worthwhile(ctx->insns, ctx->insn_cnt))
+	if (!join && !changed)
 		return 0;
 	ctx->simplified = malloc(size);
 	if (!ctx->simplified)
 		return -ENOMEM;
 	memcpy(ctx->simplified, ctx->insns, size);
 	ctx->insns = ctx->simplified;
-	if (bpfu_join_loads(ctx->simplified, ctx->insn_cnt, &ctx->facts))
+	bpfu_thread_branches(ctx->simplified, ctx->insn_cnt, branch, &ctx->facts);
+	if (join)
+		changed |= bpfu_join_loads(ctx->simplified, ctx->insn_cnt, &ctx->facts);
+	if (changed)
 		bpfu_facts_update(&ctx->facts, ctx->insns);
 	return 0;
 }

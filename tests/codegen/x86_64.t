@@ -565,3 +565,26 @@ exit
 -- expect
 0: mov eax, 1
 5: ret
+
+-- case a branch goes where the test that it decides would send it
+-- target x86_64
+-- asm
+r0 = 0
+if w1 >= 256 goto test
+r0 = r2
+test: if r0 == 0 goto miss
+r0 = *(u64 *)(r0 +0)
+r0 += 7
+exit
+miss: exit
+-- expect
+0: xor eax, eax
+2: cmp edi, 0x100
+8: jae 0x1001a
+a: mov rax, rsi
+d: test rax, rax
+10: je 0x1001a
+12: mov rax, qword ptr [rax]
+15: add rax, 7
+19: ret
+1a: ret

@@ -493,7 +493,15 @@ static void gen_choice(struct gen *g)
 
 	if (d == t || t == s || g->kind[d].ptr || g->kind[s].ptr || g->kind[t].ptr)
 		return;
-	switch (rnd(g, 3)) {
+	switch (rnd(g, 4)) {
+	case 3: /* a branch with a 0 that is tested where it goes */
+		emit(g, MOV_I(d, rnd(g, 4) ? 0 : rnd_imm(g)));
+		emit(g, BPFU_INSN(jmp | BPF_K, rnd(g, 8) ? t : d, 0, 1, rnd_imm(g)));
+		emit(g, MOV_R(d, s));
+		emit(g, BPFU_INSN((rnd(g, 2) ? BPF_JMP : BPF_JMP32) | (bit ? BPF_JEQ : BPF_JNE), d, 0, 1,
+				  rnd(g, 8) ? 0 : 1));
+		emit(g, MOV_I(t, rnd_imm(g)));
+		break;
 	case 0:
 		emit(g, BPFU_INSN(class | BPF_MOV | BPF_K, d, 0, 0, bit));
 		emit(g, rnd(g, 2) ? BPFU_INSN(jmp | BPF_X, t, s, 1, 0) :
