@@ -88,10 +88,18 @@ const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 	return &helper_table[id];
 }
 
+static const char *const internal_names[] = {
+	[BPFU_CALL_HASH_SLOT - BPFU_CALL_HASH_SLOT] = "hash_slot",
+	[BPFU_CALL_HASH_SLOT_4 - BPFU_CALL_HASH_SLOT] = "hash_slot_4",
+	[BPFU_CALL_HASH_SLOT_8 - BPFU_CALL_HASH_SLOT] = "hash_slot_8",
+};
+
 const char *bpfu_helper_name(int32_t id)
 {
 	const char *name = NULL;
 
+	if (bpfu_call_is_internal(id))
+		return internal_names[id - BPFU_CALL_HASH_SLOT];
 	if (id >= 0 && (size_t)id < BPFU_ARRAY_SIZE(helper_names))
 		name = helper_names[id];
 	else if (id >= 0 && (size_t)id < BPFU_ARRAY_SIZE(newer_names))

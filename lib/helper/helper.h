@@ -74,6 +74,25 @@ struct bpfu_helper {
 const struct bpfu_helper *bpfu_helper_by_id(int32_t id);
 const char *bpfu_helper_name(int32_t id);
 
+/*
+ * Functions that rewrite/ has a program call in place of a helper. They are no helpers: the verifier does
+ * not know them, so that no program can name one.
+ */
+enum bpfu_internal_call {
+	BPFU_CALL_HASH_SLOT = 1 << 16,
+	BPFU_CALL_HASH_SLOT_4,
+	BPFU_CALL_HASH_SLOT_8,
+	BPFU_CALL_INTERNAL_END,
+};
+
+static inline bool bpfu_call_is_internal(int32_t id)
+{
+	return id >= BPFU_CALL_HASH_SLOT && id < BPFU_CALL_INTERNAL_END;
+}
+
+/* What a call of @id in a rewritten program calls: a helper's body or an internal function; or NULL. */
+bpfu_helper_fn bpfu_call_target(int32_t id);
+
 /* Bodies that rewrite/, the verifier and tests call by name are declared in helper/bodies.h. */
 
 #endif

@@ -116,10 +116,8 @@ static uint64_t mov64_x(const struct bpf_insn *insn, uint64_t src)
 
 static uint64_t call_helper(int32_t id, const uint64_t *regs)
 {
-	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
-
-	return helper->fn(regs[BPF_REG_1], regs[BPF_REG_2], regs[BPF_REG_3], regs[BPF_REG_4],
-			  regs[BPF_REG_5]);
+	return bpfu_call_target(id)(regs[BPF_REG_1], regs[BPF_REG_2], regs[BPF_REG_3],
+				    regs[BPF_REG_4], regs[BPF_REG_5]);
 }
 
 /*

@@ -83,11 +83,12 @@ static uint64_t tail_word(const char *bytes, uint32_t left)
  * Multiply and fold per eight bytes, the seed in both factors: who does not know it cannot choose keys
  * that collide.
  */
-static uint32_t hash_key(const struct bpfu_htab *htab, const void *key)
+static inline __attribute__((always_inline)) uint32_t hash_key(const struct bpfu_htab *htab,
+							      const void *key, uint32_t key_size)
 {
 	const char *bytes = key;
-	uint64_t word, hash = htab->key_size;
-	uint32_t left = htab->key_size;
+	uint64_t word, hash = key_size;
+	uint32_t left = key_size;
 
 	for (; left >= 8; left -= 8, bytes += 8) {
 		memcpy(&word, bytes, 8);
@@ -102,7 +103,7 @@ static uint32_t hash_key(const struct bpfu_htab *htab, const void *key)
 struct bpfu_htab_bucket *bpfu_htab_bucket_of(struct bpfu_htab *htab, const void *key,
 					     uint32_t *hash)
 {
-	*hash = hash_key(htab, key);
+	*hash = hash_key(htab, key, htab->key_size);
 	return &htab->buckets[*hash & htab->mask];
 }
 
@@ -271,32 +272,47 @@ static uint32_t load_gen(const struct bpfu_htab_elem *elem)
 }
 
 /* True if @elem was in the map with @key; *@gen identifies that life of it. */
-static bool has_key(const struct bpfu_htab *htab, const struct bpfu_htab_elem *elem, uint32_t hash,
-		    const void *key, uint32_t *gen)
+static inline __attribute__((always_inline)) bool has_key(const struct bpfu_htab_elem *elem,
+							 uint32_t hash, const void *key,
+							 uint32_t key_size, uint32_t *gen)
 {
 	*gen = load_gen(elem);
 	if ((*gen & 1) || atomic_load_explicit(&elem->hash, memory_order_relaxed) != hash ||
-	    !bpfu_value_equal(elem->key, key, htab->key_size))
+	    !bpfu_value_equal(elem->key, key, key_size))
 		return false;
 	bpfu_acquire_fence();
 	return load_gen(elem) == *gen;
 }
 
-static struct bpfu_htab_elem *find(struct bpfu_htab *htab, const void *key, uint32_t *gen)
+/* @key_size: a constant for the sizes that are worth a function of their own. */
+static inline __attribute__((always_inline)) struct bpfu_htab_elem *
+find_sized(struct bpfu_htab *htab, const void *key, uint32_t key_size, uint32_t *gen)
 {
+	uint32_t hash = hash_key(htab, key, key_size), removals;
+	struct bpfu_htab_bucket *bucket = &htab->buckets[hash & htab->mask];
 	struct bpfu_htab_elem *elem;
-	uint32_t hash, removals;
-	struct bpfu_htab_bucket *bucket = bpfu_htab_bucket_of(htab, key, &hash);
 
 	do {
 		removals = atomic_load_explicit(&bucket->removals, memory_order_acquire);
 		for (elem = bpfu_htab_follow(&bucket->head); elem;
 		     elem = bpfu_htab_follow(&elem->next))
-			if (has_key(htab, elem, hash, key, gen))
+			if (has_key(elem, hash, key, key_size, gen))
 				return elem;
 	} while (atomic_load_explicit(&bucket->removals, memory_order_acquire) != removals);
 	return NULL;
 }
+
+static struct bpfu_htab_elem *find(struct bpfu_htab *htab, const void *key, uint32_t *gen)
+{
+	return find_sized(htab, key, htab->key_size, gen);
+}
+
+/* What programs call in place of the helper; in the form of a helper. */
+#define SLOT_FUNCTION(name, size)                                                                  	uint64_t name(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5)             	{                                                                                          		struct bpfu_htab *htab = bpfu_htab_of(bpfu_ptr(r1));                               		uint32_t gen;                                                                      		struct bpfu_htab_elem *elem = find_sized(htab, bpfu_ptr(r2), size, &gen);          												   		return elem ? bpfu_u64(bpfu_htab_value(htab, elem)) : 0;                           	}
+
+SLOT_FUNCTION(bpfu_hash_slot, htab->key_size)
+SLOT_FUNCTION(bpfu_hash_slot_4, 4)
+SLOT_FUNCTION(bpfu_hash_slot_8, 8)
 
 static void *htab_lookup(struct bpfu_map *map, const void *key)
 {

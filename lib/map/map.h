@@ -152,6 +152,14 @@ struct bpfu_array {
 	uint64_t values_size;            /* mapped bytes */
 };
 
+/*
+ * HASH and PERCPU_HASH: where the value of the element with the key r2 lies in map r1, or 0. In a per-CPU
+ * map its per-CPU pointer lies there. For any size of keys, and for those of 4 and of 8 bytes.
+ */
+uint64_t bpfu_hash_slot(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5);
+uint64_t bpfu_hash_slot_4(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5);
+uint64_t bpfu_hash_slot_8(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5);
+
 /* PERCPU_ARRAY: pptrs[i] is the per-CPU pointer of element i. */
 struct bpfu_percpu_array {
 	struct bpfu_map map;

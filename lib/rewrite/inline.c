@@ -2,11 +2,12 @@
 /*
  * Helper calls as instructions. What a helper may clobber (r1 … r5) the instructions may clobber
  * too; they leave the helper's result in r0 and all else alone. One row of the table per inlining,
- * with the options that it needs.
+ * with the options that it needs; docs/inlining.md has the same rows for users.
  */
 #include "map/map.h"
 #include "obj/prog.h"
 #include "helper/bodies.h"
+#include "helper/helper.h"
 #include "percpu/percpu_alloc.h"
 #include "rewrite/passes.h"
 #include "util/bits.h"
@@ -47,27 +48,28 @@ static int inline_processor_id(const struct bpfu_insn_aux *aux, struct bpf_insn 
 /* ---- bpf_map_lookup_elem() of arrays ---- */
 
 /*
- * r0 = *(u32 *)r2; if (r0 >= max_entries) r0 = 0, else r0 = base + (r0 & mask) * elem_size and
- * @tail_cnt instructions more. The mask bounds what a mispredicted branch could read.
+ * r1 = *(u32 *)r2; r0 = 0; unless (r1 >= max_entries) r0 = base + (r1 & mask) * elem_size and @tail_cnt
+ * instructions more. The mask bounds what a mispredicted branch could read. As 0 is there before the
+ * branch, nothing has to be jumped over, and a JIT can send the branch where the caller sends 0.
  */
 static int array_address(struct bpf_insn *buf, const struct bpfu_map *map, uint32_t index_mask,
 			 uint64_t base, uint32_t elem_size, const struct bpf_insn *tail,
 			 int tail_cnt)
 {
 	bool shift = !(elem_size & (elem_size - 1));
-	int cnt = load_imm64(buf, R1, base);
+	int cnt = 0;
 
-	buf[cnt++] = LOAD(BPF_W, R0, R2, 0);
-	buf[cnt++] = BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, R0, 0, (int16_t)(4 + tail_cnt),
+	buf[cnt++] = LOAD(BPF_W, R1, R2, 0);
+	buf[cnt++] = ALU64_K(BPF_MOV, R0, 0);
+	buf[cnt++] = BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, R1, 0, (int16_t)(5 + tail_cnt),
 			       (int32_t)map->max_entries);
-	buf[cnt++] = ALU32_K(BPF_AND, R0, (int32_t)index_mask);
-	buf[cnt++] = shift ? ALU64_K(BPF_LSH, R0, __builtin_ctz(elem_size)) :
-			     ALU64_K(BPF_MUL, R0, (int32_t)elem_size);
+	buf[cnt++] = ALU32_K(BPF_AND, R1, (int32_t)index_mask);
+	buf[cnt++] = shift ? ALU64_K(BPF_LSH, R1, __builtin_ctz(elem_size)) :
+			     ALU64_K(BPF_MUL, R1, (int32_t)elem_size);
+	cnt += load_imm64(buf + cnt, R0, base);
 	buf[cnt++] = ALU64_X(BPF_ADD, R0, R1);
 	for (int i = 0; i < tail_cnt; i++)
 		buf[cnt++] = tail[i];
-	buf[cnt++] = JUMP(1);
-	buf[cnt++] = ALU64_K(BPF_MOV, R0, 0);
 	return cnt;
 }
 
@@ -96,6 +98,30 @@ static int inline_percpu_array_lookup(const struct bpfu_insn_aux *aux, struct bp
 	}
 	return array_address(buf, aux->map, array->index_mask, bpfu_u64(array->pptrs),
 			     sizeof(void *), tail, BPFU_ARRAY_SIZE(tail));
+}
+
+/* ---- bpf_map_lookup_elem() of hashes ---- */
+
+/* r0 = the search for keys of this size: r1, the map, and r2, the key, stay where they are. */
+static int inline_hash_lookup(const struct bpfu_insn_aux *aux, struct bpf_insn *buf)
+{
+	int32_t search = aux->map->key_size == 4 ? BPFU_CALL_HASH_SLOT_4 :
+			 aux->map->key_size == 8 ? BPFU_CALL_HASH_SLOT_8 :
+						   BPFU_CALL_HASH_SLOT;
+
+	buf[0] = BPFU_INSN(BPF_JMP | BPF_CALL, 0, 0, 0, search);
+	return 1;
+}
+
+/* … and if (r0) r0 = the value of this CPU */
+static int inline_percpu_hash_lookup(const struct bpfu_insn_aux *aux, struct bpf_insn *buf)
+{
+	int cnt = inline_hash_lookup(aux, buf);
+
+	buf[cnt++] = BPFU_INSN(BPF_JMP | BPF_JEQ | BPF_K, R0, 0, 2, 0);
+	buf[cnt++] = LOAD(BPF_DW, R0, R0, 0);
+	buf[cnt++] = MOV_PERCPU(R0, R0);
+	return cnt;
 }
 
 /* ---- bpf_loop() ---- */
@@ -166,6 +192,8 @@ static const struct {
 } inlinings[] = {
 	{ BPF_FUNC_map_lookup_elem, BPF_MAP_TYPE_ARRAY, false, inline_array_lookup },
 	{ BPF_FUNC_map_lookup_elem, BPF_MAP_TYPE_PERCPU_ARRAY, true, inline_percpu_array_lookup },
+	{ BPF_FUNC_map_lookup_elem, BPF_MAP_TYPE_HASH, false, inline_hash_lookup },
+	{ BPF_FUNC_map_lookup_elem, BPF_MAP_TYPE_PERCPU_HASH, true, inline_percpu_hash_lookup },
 	{ BPF_FUNC_get_smp_processor_id, NO_MAP, true, inline_processor_id },
 };
 

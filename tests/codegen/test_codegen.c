@@ -53,6 +53,11 @@ const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 	return &helper;
 }
 
+bpfu_helper_fn bpfu_call_target(int32_t id)
+{
+	return bpfu_helper_by_id(id)->fn;
+}
+
 /* Functions start where a call or a callback points. */
 static uint32_t find_subprogs(const struct test_case *c, const struct bpf_insn *insns, uint32_t cnt,
 			      struct bpfu_subprog *subs)

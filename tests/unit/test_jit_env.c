@@ -97,6 +97,13 @@ const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 	return id > 0 && id < HELPER_CNT ? &helpers[id] : NULL;
 }
 
+bpfu_helper_fn bpfu_call_target(int32_t id)
+{
+	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
+
+	return helper ? helper->fn : NULL;
+}
+
 void jprog_init(struct jprog *p, const struct bpf_insn *insns, uint32_t cnt, uint32_t stack)
 {
 	memset(p, 0, sizeof(*p));

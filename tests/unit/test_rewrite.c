@@ -478,13 +478,12 @@ static void test_array_lookup(void **state)
 	const struct bpf_insn insns[] = { CALL(BPF_FUNC_map_lookup_elem), EXIT() };
 	const uint64_t values = bpfu_u64(array.values);
 	const struct bpf_insn out[] = {
-		IMM64(1, 0, values), IMM64_HI(values),
-		LDX(BPF_W, 0, 2, 0),
-		BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, 0, 0, 4, 5),
-		BPFU_INSN(BPF_ALU | BPF_AND | BPF_K, 0, 0, 0, 7),
-		BPFU_INSN(BPF_ALU64 | BPF_MUL | BPF_K, 0, 0, 0, 24),
-		BPFU_INSN(BPF_ALU64 | BPF_ADD | BPF_X, 0, 1, 0, 0),
-		JA(1), MOV_K(0, 0), EXIT(),
+		LDX(BPF_W, 1, 2, 0), MOV_K(0, 0),
+		BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, 1, 0, 5, 5),
+		BPFU_INSN(BPF_ALU | BPF_AND | BPF_K, 1, 0, 0, 7),
+		BPFU_INSN(BPF_ALU64 | BPF_MUL | BPF_K, 1, 0, 0, 24),
+		IMM64(0, 0, values), IMM64_HI(values),
+		BPFU_INSN(BPF_ALU64 | BPF_ADD | BPF_X, 0, 1, 0, 0), EXIT(),
 	};
 	const struct bpf_insn constant[] = { IMM64(0, 0, values + 48), IMM64_HI(values), EXIT() };
 
@@ -517,7 +516,7 @@ static void test_array_lookup(void **state)
 static void test_array_lookup_not_inlined(void **state)
 {
 	const struct bpf_insn insns[] = { CALL(BPF_FUNC_map_lookup_elem), EXIT() };
-	struct bpfu_map hash = { .type = BPF_MAP_TYPE_HASH };
+	struct bpfu_map prog_array = { .type = BPF_MAP_TYPE_PROG_ARRAY };
 
 	start_lookup(insns, 2, &array.map);
 	f.prog.options.inline_helpers = false;
@@ -538,10 +537,47 @@ static void test_array_lookup_not_inlined(void **state)
 	EXPECT(insns);
 	finish();
 
-	start_lookup(insns, 2, &hash);
+	start_lookup(insns, 2, &prog_array);
 	rewrite();
 	EXPECT(insns);
 	finish();
+}
+
+static void test_hash_lookup(void **state)
+{
+	static const struct {
+		uint32_t key_size;
+		int32_t search;
+	} rows[] = {
+		{ 4, BPFU_CALL_HASH_SLOT_4 }, { 8, BPFU_CALL_HASH_SLOT_8 },
+		{ 5, BPFU_CALL_HASH_SLOT }, { 16, BPFU_CALL_HASH_SLOT },
+	};
+	const struct bpf_insn insns[] = { CALL(BPF_FUNC_map_lookup_elem), EXIT() };
+
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(rows); i++) {
+		struct bpfu_map hash = { .type = BPF_MAP_TYPE_HASH, .key_size = rows[i].key_size };
+		struct bpfu_map percpu = { .type = BPF_MAP_TYPE_PERCPU_HASH,
+					   .key_size = rows[i].key_size };
+		const struct bpf_insn out[] = { CALL(rows[i].search), EXIT() };
+		const struct bpf_insn percpu_out[] = {
+			CALL(rows[i].search), BPFU_INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, 0),
+			LDX(BPF_DW, 0, 0, 0), MOV_PERCPU(0, 0), EXIT(),
+		};
+
+		start_lookup(insns, 2, &hash);
+		rewrite();
+		EXPECT(out);
+		finish();
+		start_lookup(insns, 2, &percpu);
+		rewrite();
+		EXPECT(percpu_out);
+		finish();
+		start_lookup(insns, 2, &percpu);
+		f.prog.options.inline_percpu = false;
+		rewrite();
+		EXPECT(insns);
+		finish();
+	}
 }
 
 static void test_percpu_array_lookup(void **state)
@@ -556,14 +592,13 @@ static void test_percpu_array_lookup(void **state)
 	percpu->index_mask = 1;
 	percpu->pptrs[1] = bpfu_ptr(elem);
 	const struct bpf_insn out[] = {
-		IMM64(1, 0, pptrs), IMM64_HI(pptrs),
-		LDX(BPF_W, 0, 2, 0),
-		BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, 0, 0, 6, 2),
-		BPFU_INSN(BPF_ALU | BPF_AND | BPF_K, 0, 0, 0, 1),
-		BPFU_INSN(BPF_ALU64 | BPF_LSH | BPF_K, 0, 0, 0, 3),
+		LDX(BPF_W, 1, 2, 0), MOV_K(0, 0),
+		BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, 1, 0, 7, 2),
+		BPFU_INSN(BPF_ALU | BPF_AND | BPF_K, 1, 0, 0, 1),
+		BPFU_INSN(BPF_ALU64 | BPF_LSH | BPF_K, 1, 0, 0, 3),
+		IMM64(0, 0, pptrs), IMM64_HI(pptrs),
 		BPFU_INSN(BPF_ALU64 | BPF_ADD | BPF_X, 0, 1, 0, 0),
-		LDX(BPF_DW, 0, 0, 0), MOV_PERCPU(0, 0),
-		JA(1), MOV_K(0, 0), EXIT(),
+		LDX(BPF_DW, 0, 0, 0), MOV_PERCPU(0, 0), EXIT(),
 	};
 	const struct bpf_insn constant[] = { IMM64(0, 0, elem), IMM64_HI(elem), MOV_PERCPU(0, 0),
 					     EXIT() };
@@ -753,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_processor_id),
 		cmocka_unit_test(test_array_lookup),
 		cmocka_unit_test(test_array_lookup_not_inlined),
+		cmocka_unit_test(test_hash_lookup),
 		cmocka_unit_test(test_percpu_array_lookup),
 		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_loop_upper_half),

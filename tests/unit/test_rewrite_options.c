@@ -16,6 +16,7 @@
 #include <bpf/btf.h>
 
 #include "bpfu/bpfu.h"
+#include "helper/helper.h"
 #include "insn/insn.h"
 #include "util/bits.h"
 #include "util/uaccess.h"
@@ -34,16 +35,16 @@ static int user_bpf(int cmd, union bpf_attr *attr)
 	return bpfu_bpf(cmd, attr, sizeof(*attr));
 }
 
-static int make_map(enum bpf_map_type type)
+static int make_map(enum bpf_map_type type, uint32_t key_size)
 {
 	uint64_t values[1024]; /* one per possible CPU */
 	union bpf_attr attr;
-	uint32_t key = 1;
+	uint64_t key[2] = { 1 };
 	int fd;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.map_type = type;
-	attr.key_size = 4;
+	attr.key_size = key_size;
 	attr.value_size = 8;
 	attr.max_entries = 2;
 	fd = user_bpf(BPF_MAP_CREATE, &attr);
@@ -52,7 +53,7 @@ static int make_map(enum bpf_map_type type)
 		values[i] = VALUE;
 	memset(&attr, 0, sizeof(attr));
 	attr.map_fd = (uint32_t)fd;
-	attr.key = bpfu_u64(&key);
+	attr.key = bpfu_u64(key);
 	attr.value = bpfu_u64(values);
 	assert_int_equal(user_bpf(BPF_MAP_UPDATE_ELEM, &attr), 0);
 	return fd;
@@ -168,18 +169,21 @@ static union bpf_attr load_attr(const struct bpf_insn *insns, uint32_t cnt)
 	return attr;
 }
 
-/* return *lookup(map, key in r2's word), or 0 */
-static void check_lookup(const char *option, enum bpf_map_type type, bool matters, bool constant)
+/* return *lookup(map, a key of @key_size that begins with a word 1), or 0 */
+static void check_sized_lookup(const char *option, enum bpf_map_type type, bool matters,
+			       bool constant, uint32_t key_size)
 {
-	int fd = make_map(type);
+	int fd = make_map(type, key_size);
 	const struct bpf_insn insns[] = {
 		constant ? MOV_K(6, 1) : CALL(BPF_FUNC_get_prandom_u32),
 		constant ? MOV_X(0, 6) : BPFU_INSN(BPF_ALU64 | BPF_OR | BPF_K, 0, 0, 0, -1),
 		BPFU_INSN(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, 1),
-		BPFU_INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),
+		BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -16, 0),
+		BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0),
+		BPFU_INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -16, 0),
 		BPFU_INSN(BPF_LD | BPF_IMM | BPF_DW, 1, BPF_PSEUDO_MAP_FD, 0, fd),
 		BPFU_INSN(0, 0, 0, 0, 0),
-		MOV_X(2, 10), ADD_K(2, -4), CALL(BPF_FUNC_map_lookup_elem),
+		MOV_X(2, 10), ADD_K(2, -16), CALL(BPF_FUNC_map_lookup_elem),
 		BPFU_INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1, 0),
 		BPFU_INSN(BPF_LDX | BPF_MEM | BPF_DW, 0, 0, 0, 0),
 		EXIT(),
@@ -191,6 +195,39 @@ static void check_lookup(const char *option, enum bpf_map_type type, bool matter
 	load_and_run(&load, &result);
 	assert_int_equal(result.retval, VALUE);
 	close(fd);
+}
+
+static void check_lookup(const char *option, enum bpf_map_type type, bool matters, bool constant)
+{
+	check_sized_lookup(option, type, matters, constant, 4);
+}
+
+/* The search that is called instead, by size of the key; a helper cannot have its number. */
+static void test_inline_hash(void **state)
+{
+	static const uint32_t key_sizes[] = { 4, 8, 12, 16 };
+
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(key_sizes); i++) {
+		check_sized_lookup("inline_helpers", BPF_MAP_TYPE_HASH, true, false, key_sizes[i]);
+		check_sized_lookup("inline_percpu", BPF_MAP_TYPE_HASH, false, false, key_sizes[i]);
+		check_sized_lookup("inline_helpers", BPF_MAP_TYPE_PERCPU_HASH, true, true,
+				   key_sizes[i]);
+		check_sized_lookup("inline_percpu", BPF_MAP_TYPE_PERCPU_HASH, true, false,
+				   key_sizes[i]);
+	}
+}
+
+/* Internal functions are not helpers: a program that names one does not load. */
+static void test_internal_call(void **state)
+{
+	for (int32_t id = BPFU_CALL_HASH_SLOT; id < BPFU_CALL_INTERNAL_END; id++) {
+		const struct bpf_insn insns[] = {
+			MOV_X(2, 1), CALL(id), MOV_K(0, 0), EXIT(),
+		};
+		union bpf_attr load = load_attr(insns, BPFU_ARRAY_SIZE(insns));
+
+		assert_int_equal(user_bpf(BPF_PROG_LOAD, &load), -EINVAL);
+	}
 }
 
 static void test_inline_helpers(void **state)
@@ -252,6 +289,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inline_helpers),
+		cmocka_unit_test(test_inline_hash),
+		cmocka_unit_test(test_internal_call),
 		cmocka_unit_test(test_inline_percpu),
 		cmocka_unit_test(test_inline_loop),
 		cmocka_unit_test(test_unknown),

@@ -92,7 +92,7 @@ static int lower_cond(struct a64_jit *j, const struct bpf_insn *insn, uint32_t l
 
 static int lower_call(struct a64_jit *j, const struct bpf_insn *insn)
 {
-	const struct bpfu_helper *helper;
+	bpfu_helper_fn fn;
 	uint32_t callee;
 
 	if (insn->src_reg == BPF_PSEUDO_CALL) {
@@ -103,16 +103,16 @@ static int lower_call(struct a64_jit *j, const struct bpf_insn *insn)
 				  bpfu_jit_direct_label(j->ctx, callee));
 		return 0; /* the callee leaves r0 in its register */
 	}
-	helper = insn->src_reg ? NULL : bpfu_helper_by_id(insn->imm);
-	if (!helper || !helper->fn)
+	fn = insn->src_reg ? NULL : bpfu_call_target(insn->imm);
+	if (!fn)
 		return -EINVAL;
 	if (j->ctx->target.far_calls) {
-		bpfu_a64_mov_imm(j, A64_FAR, (uint64_t)(uintptr_t)helper->fn);
+		bpfu_a64_mov_imm(j, A64_FAR, (uint64_t)(uintptr_t)fn);
 		a64_emit(j, a64_blr(A64_FAR));
 	} else {
 		a64_emit(j, a64_bl(0));
 		bpfu_layout_reloc(j->l, 4, A64_RELOC_CALL, BPFU_RELOC_ADDRESS,
-				  (uint64_t)(uintptr_t)helper->fn);
+				  (uint64_t)(uintptr_t)fn);
 	}
 	a64_emit(j, a64_mov(true, a64_regmap[BPF_REG_0], A64_X0));
 	return 0;

@@ -112,17 +112,17 @@ static int call_function(struct x86_jit *j, const struct bpf_insn *insn)
 
 static int call_helper(struct x86_jit *j, int32_t id)
 {
-	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
+	bpfu_helper_fn fn = bpfu_call_target(id);
 
-	if (!helper || !helper->fn)
+	if (!fn)
 		return -EINVAL;
 	if (j->ctx->target.far_calls) {
-		bpfu_x86_mov_imm(j, X86_RAX, (uintptr_t)helper->fn);
+		bpfu_x86_mov_imm(j, X86_RAX, (uintptr_t)fn);
 		x86_call_r(j->cb, X86_RAX);
 		return 0;
 	}
 	x86_call_rel32(j->cb, 0);
-	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_ADDRESS, (uintptr_t)helper->fn);
+	bpfu_layout_reloc(j->l, 4, X86_RELOC_REL32, BPFU_RELOC_ADDRESS, (uintptr_t)fn);
 	return 0;
 }
 

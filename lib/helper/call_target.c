@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a call in a rewritten program calls. */
+#include <stddef.h>
+
+#include "helper/helper.h"
+#include "map/map.h"
+
+static const bpfu_helper_fn internal_calls[] = {
+	[BPFU_CALL_HASH_SLOT - BPFU_CALL_HASH_SLOT] = bpfu_hash_slot,
+	[BPFU_CALL_HASH_SLOT_4 - BPFU_CALL_HASH_SLOT] = bpfu_hash_slot_4,
+	[BPFU_CALL_HASH_SLOT_8 - BPFU_CALL_HASH_SLOT] = bpfu_hash_slot_8,
+};
+
+bpfu_helper_fn bpfu_call_target(int32_t id)
+{
+	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
+
+	if (bpfu_call_is_internal(id))
+		return internal_calls[id - BPFU_CALL_HASH_SLOT];
+	return helper ? helper->fn : NULL;
+}
