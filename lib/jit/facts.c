@@ -190,6 +190,23 @@ static bool ends_well(const struct bpf_insn *insns, const struct bpfu_func_facts
 		code == (BPF_JMP32 | BPF_JA));
 }
 
+/* A branch backwards closes an inner loop if no other begins between its target and itself. */
+static void mark_inner_loops(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
+			     const struct bpf_insn *insns)
+{
+	uint32_t last = func->start;
+
+	for (uint32_t i = func->start; i < func->end; i++) {
+		if (facts->flags[i] & BPFU_FACT_SECOND)
+			continue;
+		if (facts->flags[i] & BPFU_FACT_LOOP)
+			last = i;
+		if (bpfu_facts_is_jump(&insns[i]) && bpfu_insn_jump_target(insns, i) == last &&
+		    facts->flags[last] & BPFU_FACT_LOOP)
+			facts->flags[last] |= BPFU_FACT_INNER;
+	}
+}
+
 static int scan_func(struct bpfu_facts *facts, uint32_t f, const struct bpf_insn *insns)
 {
 	struct bpfu_func_facts *func = &facts->funcs[f];
@@ -208,6 +225,8 @@ static int scan_func(struct bpfu_facts *facts, uint32_t f, const struct bpf_insn
 		if ((facts->flags[i] & (BPFU_FACT_SECOND | BPFU_FACT_TARGET)) ==
 		    (BPFU_FACT_SECOND | BPFU_FACT_TARGET))
 			return -EINVAL;
+	if (func->has_loop)
+		mark_inner_loops(facts, func, insns);
 	return ends_well(insns, func, facts->flags) ? 0 : -EINVAL;
 }
 

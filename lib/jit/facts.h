@@ -18,6 +18,7 @@ enum bpfu_fact {
 	BPFU_FACT_TARGET = 1u << 0,   /* some branch goes here, or a function starts */
 	BPFU_FACT_LOOP = 1u << 1,     /* a branch backwards goes here */
 	BPFU_FACT_SECOND = 1u << 2,   /* second half of LD_IMM64: not an instruction */
+	BPFU_FACT_INNER = 1u << 3,    /* a loop with none inside */
 };
 
 struct bpfu_func_facts {
@@ -59,7 +60,7 @@ void bpfu_facts_release(struct bpfu_facts *facts);
 
 /*
  * Find out again what the registers do, after some of @insns were replaced by others that do not call,
- * or branches were made to go elsewhere (forwards, to what is marked as a target).
+ * or branches were made to go elsewhere, to what is marked as a target (and a loop).
  */
 void bpfu_facts_update(struct bpfu_facts *facts, const struct bpf_insn *insns);
 

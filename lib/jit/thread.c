@@ -21,13 +21,15 @@ static uint32_t final_target(const struct bpf_insn *insns, uint32_t idx, const s
 {
 	uint32_t target = bpfu_insn_jump_target(insns, idx), next = target + 1;
 	const struct bpf_insn *test = &insns[target];
+	int64_t off;
 
 	if (facts->flags[idx] & BPFU_FACT_TARGET || facts->flags[idx - 1] & BPFU_FACT_SECOND ||
 	    target <= idx || !sets_zero(&insns[idx - 1]) || !is_zero_test(test, insns[idx - 1].dst_reg))
 		return target;
 	if (BPF_OP(test->code) == BPF_JEQ)
 		next = bpfu_insn_jump_target(insns, target);
-	return next > target && next - idx - 1 <= INT16_MAX ? next : target;
+	off = (int64_t)next - idx - 1;
+	return off >= INT16_MIN && off <= INT16_MAX ? next : target;
 }
 
 static bool can_go_further(const struct bpf_insn *insns, uint32_t idx, const struct bpfu_facts *facts)
@@ -53,7 +55,8 @@ void bpfu_thread_branches(struct bpf_insn *insns, uint32_t insn_cnt, uint32_t fi
 	for (uint32_t i = first; i < insn_cnt; i = bpfu_thread_find(insns, insn_cnt, i + 1, facts)) {
 		uint32_t target = final_target(insns, i, facts);
 
-		insns[i].off = (int16_t)(target - i - 1);
+		/* If that is backwards, the test goes there as well, and has marked a loop. */
+		insns[i].off = (int16_t)((int64_t)target - i - 1);
 		facts->flags[target] |= BPFU_FACT_TARGET;
 	}
 }

@@ -472,6 +472,29 @@ exit
 c: mov rax, qword ptr [rax]
 f: ret
 
+-- case inner loops start at a multiple of 16, outer ones where they are
+-- target x86_64
+-- asm
+r0 = 0
+outer: r2 = 5
+loop: r0 += r1
+r2 -= 1
+if r2 != 0 goto loop
+r1 -= 1
+if r1 != 0 goto outer
+exit
+-- expect
+0: xor eax, eax
+2: mov esi, 5
+7: nop word ptr [rax + rax]
+10: dec rsi
+13: add rax, rdi
+16: test rsi, rsi
+19: jne 0x10010
+1b: dec rdi
+1e: jne 0x10002
+20: ret
+
 -- case loops start at a multiple of 16
 -- target x86_64
 -- asm

@@ -69,7 +69,7 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 			j->zext = facts->zext_in[i];
 			x86_flags_lost(j);
 		}
-		if (facts->flags[i] & BPFU_FACT_LOOP)
+		if (facts->flags[i] & BPFU_FACT_INNER)
 			bpfu_layout_align(j->l, X86_LOOP_ALIGN);
 		bpfu_layout_set_label(j->l, i);
 		if (facts->flags[i] & BPFU_FACT_SECOND)
