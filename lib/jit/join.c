@@ -85,7 +85,7 @@ static bool shift(struct row *row, const struct bpf_insn *insn)
 {
 	int by = insn->imm / 8;
 
-	if (!row->known || !is_byte_shift(insn))
+	if (!is_byte_shift(insn))
 		return false;
 	if (BPF_CLASS(insn->code) == BPF_ALU)
 		set_zero(row, 4);
@@ -103,8 +103,7 @@ static bool shift(struct row *row, const struct bpf_insn *insn)
 /* No byte in both: then or, xor and + are the same. */
 static bool combine(struct row *row, const struct row *other)
 {
-	if (!row->known || !other->known || row->base != other->base ||
-	    row->version != other->version || row->epoch != other->epoch)
+	if (row->base != other->base || row->version != other->version || row->epoch != other->epoch)
 		return false;
 	for (int i = 0; i < BYTES; i++) {
 		if (other->off[i] == ZERO)
@@ -119,27 +118,33 @@ static bool combine(struct row *row, const struct row *other)
 /* What @insn leaves in its destination, in *@row. False: not known as bytes. */
 static bool evaluate(struct walk *w, const struct bpf_insn *insn, struct row *row)
 {
+	const struct row *dst = &w->rows[insn->dst_reg], *src = &w->rows[insn->src_reg];
 	bool narrow = BPF_CLASS(insn->code) == BPF_ALU;
 	bool x = BPF_SRC(insn->code) == BPF_X;
 
-	*row = w->rows[insn->dst_reg];
 	if (BPF_CLASS(insn->code) == BPF_LDX)
 		return load(w, insn, row);
 	if (!narrow && BPF_CLASS(insn->code) != BPF_ALU64)
 		return false;
 	switch (BPF_OP(insn->code)) {
 	case BPF_MOV:
-		if (!x || insn->off)
+		if (!x || insn->off || !src->known)
 			return false;
-		*row = w->rows[insn->src_reg];
+		*row = *src;
 		break;
 	case BPF_LSH:
 	case BPF_RSH:
+		if (!dst->known)
+			return false;
+		*row = *dst;
 		return shift(row, insn);
 	case BPF_OR:
 	case BPF_XOR:
 	case BPF_ADD:
-		if (!x || insn->dst_reg == insn->src_reg || !combine(row, &w->rows[insn->src_reg]))
+		if (!x || dst == src || !dst->known || !src->known)
+			return false;
+		*row = *dst;
+		if (!combine(row, src))
 			return false;
 		break;
 	default:
@@ -147,7 +152,7 @@ static bool evaluate(struct walk *w, const struct bpf_insn *insn, struct row *ro
 	}
 	if (narrow)
 		set_zero(row, 4);
-	return row->known;
+	return true;
 }
 
 /* The size of the load that gives @row; 0 if none does. */
