@@ -167,12 +167,17 @@ static int used_map_at(const struct bpfu_prog *prog, uint64_t addr, char *buf, s
 	return err;
 }
 
-/* Of the compiled program, or what stands for it in code that is not run. */
+/* Of the compiled program, or what stands for it in code that is not run; all of it, or main's. */
 static bool is_private_stack(const struct bpfu_prog *prog, uint64_t addr)
 {
-	return addr == bpfu_u64(BPFU_PRIVATE_NOWHERE) ||
-	       (prog->jit && prog->jit->private_stack.mem &&
-		addr == bpfu_u64(prog->jit->private_stack.mem));
+	struct bpfu_private_stack stack = { .mem = BPFU_PRIVATE_NOWHERE };
+
+	if (addr == bpfu_u64(stack.mem) || addr == bpfu_private_stack_main(&stack))
+		return true;
+	if (!prog->jit || !prog->jit->private_stack.mem)
+		return false;
+	stack = prog->jit->private_stack;
+	return addr == bpfu_u64(stack.mem) || addr == bpfu_private_stack_main(&stack);
 }
 
 int bpfu_prog_symbol(int prog_fd, uint64_t addr, char *buf, size_t size)
