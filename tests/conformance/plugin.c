@@ -31,6 +31,7 @@
 
 #include "../insn/prog.h"
 
+#define NOWHERE "a branch, a call or the end of a function leads nowhere"
 #define SECONDS 10 /* of processor time, before a program counts as endless */
 #define PAGE 65536ul /* at least a page of any machine */
 #define TEXT_MAX (16ul * BPFU_MAX_INSNS * 4)
@@ -203,6 +204,15 @@ static const char *unsupported(const struct bpf_insn *insn)
 	return helper && helper->fn ? NULL : "calls a helper that libbpfu lacks";
 }
 
+/* Calls and callback values; branches are looked at with the facts. */
+static bool leads_nowhere(const struct bpf_insn *insns, uint32_t cnt, uint32_t idx)
+{
+	int64_t target = (int64_t)idx + 1 + insns[idx].imm;
+
+	return (bpfu_insn_is_pseudo_call(&insns[idx]) || bpfu_insn_is_pseudo_func(&insns[idx])) &&
+	       (target < 0 || target >= cnt);
+}
+
 static int check(struct bpf_insn *insns, uint32_t cnt)
 {
 	char msg[128];
@@ -216,6 +226,8 @@ static int check(struct bpf_insn *insns, uint32_t cnt)
 		why = unsupported(&insns[i]);
 		if (why)
 			return fail("instruction %u %s", i, why);
+		if (leads_nowhere(insns, cnt, i))
+			return fail(NOWHERE);
 		if (bpfu_insn_is_ld_imm64(&insns[i]))
 			i++;
 	}
@@ -308,8 +320,7 @@ static void run(struct outcome *out, const struct options *o, const struct bpf_i
 	/* The interpreter trusts the verifier; what the compiler checks first holds for both. */
 	err = test_prog_new(insns, cnt, BACKEND_INTERP, &prog);
 	if (!err && !facts_hold(prog)) {
-		snprintf(out->why, sizeof(out->why), "a branch, a call or the end of a function leads "
-			 "nowhere");
+		snprintf(out->why, sizeof(out->why), "%s", NOWHERE);
 		return;
 	}
 	if (!err && o->jit)
@@ -404,6 +415,8 @@ int main(int argc, char **argv)
 		return 1;
 	text = o.program ? o.program : read_all(stdin);
 	insns = text ? make_program(&o, text, (size_t)mem_len, &cnt) : NULL;
+	if (!o.program)
+		free(text);
 	if (!insns)
 		return 1;
 	if (pipe(fds))
@@ -414,6 +427,7 @@ int main(int argc, char **argv)
 		return fail("no process: %s", strerror(errno));
 	if (!pid)
 		run_and_tell(fds[1], &o, insns, cnt, (size_t)mem_len);
+	free(insns);
 	close(fds[1]);
 	return report(pid, fds[0]);
 }

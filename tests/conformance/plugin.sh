@@ -70,6 +70,9 @@ bad "instruction 0 loads from a packet; *" "" "30 00 00 00 00 00 00 00 $exit_"
 bad "a branch, a call or the end of a function leads nowhere" "" "$ret42"
 bad "a branch, a call or the end of a function leads nowhere" "" "05 00 09 00 00 00 00 00 $exit_"
 bad "a branch, a call or the end of a function leads nowhere" "" "85 10 00 00 64 00 00 00 $exit_"
+bad "a branch, a call or the end of a function leads nowhere" "" "85 10 00 00 fe ff ff ff $exit_"
+bad "a branch, a call or the end of a function leads nowhere" "" \
+	"18 41 00 00 ff ff ff 7f 00 00 00 00 00 00 00 00 $exit_"
 # accesses: no memory, the byte after it, before it, far away
 bad "the program accessed memory that is not there" "" "71 10 00 00 00 00 00 00 $exit_"
 bad "the program accessed memory that is not there" "00 11 22 33 44 55 66 77" \
