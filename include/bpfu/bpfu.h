@@ -71,6 +71,11 @@ BPFU_API int bpfu_selftest(void);
  *   private_stack=auto|on|off  keep the stacks of compiled programs in memory of their own, one per
  *                          CPU slot, each function with up to 512 bytes; auto decides as the kernel
  *                          does (default: auto)
+ *   prog_pack=on|off       pack the code of many programs into huge-page-sized regions, or give each
+ *                          program pages of its own (default: on)
+ *   harden=on|off          keep the constants of programs out of their code, put the code at places
+ *                          that cannot be foreseen, and let nothing run ahead of the checks that
+ *                          make it safe (default: off)
  *
  *   perf_map=on|off        write compiled functions to /tmp/perf-PID.map, where perf(1) looks for the
  *                          names of code in memory without a file: images are then made in such

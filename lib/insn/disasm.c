@@ -140,6 +140,9 @@ static void put_mem(struct text *t, const struct bpf_insn *insn, const struct bp
 	case BPFU_FORM_LD_IND:
 		put(t, "r0 = *(%s *)skb[r%d + %d]", op->sym, insn->src_reg, insn->imm);
 		break;
+	case BPFU_FORM_NOSPEC:
+		put(t, "%s", op->sym);
+		break;
 	default:
 		put_atomic(t, insn);
 	}

@@ -13,6 +13,7 @@
  *     next instruction. BPF_PSEUDO_KFUNC_CALL: imm is the index of a kfunc (helper/helper.h).
  *   BPF_JMP|BPF_TAIL_CALL (0xf0): r1 ctx, r2 prog array map, r3 index (imm: 0).
  *   BPF_LDX|BPF_PROBE_MEM* (modes 0x20, 0x40): load that yields 0 on a fault.
+ *   BPF_ST|BPF_NOSPEC (0xc2): speculation barrier, without operands.
  */
 #ifndef BPFU_INSN_INSN_H
 #define BPFU_INSN_INSN_H
@@ -24,6 +25,7 @@
 #include "util/uapi.h"
 
 #define BPFU_MAX_REG 11            /* r0 … r10 */
+#define BPFU_REG_AX 11             /* internal: scratch of blinded code (rewrite/blind.h) */
 #define BPFU_STACK_SIZE 512        /* bytes of one frame (MAX_BPF_STACK) */
 #define BPFU_MAX_CALL_FRAMES 8     /* nesting of BPF-to-BPF calls */
 #define BPFU_MAX_TAIL_CALLS 33     /* MAX_TAIL_CALL_CNT */
@@ -32,6 +34,7 @@
 
 #define BPFU_OFF_PERCPU (-1)       /* internal: off of the per-CPU MOV */
 #define BPFU_TAIL_CALL 0xf0        /* internal: BPF_JMP | BPFU_TAIL_CALL */
+#define BPFU_NOSPEC 0xc0           /* internal: BPF_ST | BPFU_NOSPEC: nothing runs ahead of it */
 #define BPFU_PROBE_MEM 0x20        /* internal: load mode */
 #define BPFU_PROBE_MEMSX 0x40      /* internal: load mode */
 

@@ -51,6 +51,7 @@ enum bpfu_form {
 	BPFU_FORM_LD_ABS,
 	BPFU_FORM_LD_IND,
 	BPFU_FORM_TAIL_CALL,
+	BPFU_FORM_NOSPEC,
 };
 
 /* How an atomic operation is printed and what it writes besides memory. */

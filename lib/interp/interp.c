@@ -272,6 +272,8 @@ static uint64_t run_insns(const struct bpfu_prog *prog, uint32_t start, const ui
 				may_goto_left = MAY_GOTO_LIMIT;
 			}
 			break;
+		case BPFU_OP_NOSPEC:
+			break;
 		case BPFU_OP_EXIT:
 			return regs[BPF_REG_0];
 

@@ -13,6 +13,7 @@
 #include "jit/facts.h"
 #include "jit/layout.h"
 #include "jit/private_stack.h"
+#include "obj/prog.h"
 
 struct bpfu_jit_image;
 struct bpfu_prog;
@@ -29,6 +30,9 @@ struct bpfu_jit_ctx {
 	const struct bpf_insn *insns; /* the program's, or those of @simplified */
 	struct bpf_insn *simplified;
 	uint32_t insn_cnt;
+	struct bpfu_prog blind;       /* what ->prog points to if it is hardened */
+	uint32_t *blind_start;        /* index in it of each of the program's instructions, or NULL */
+	uint32_t orig_cnt;            /* of the program's instructions */
 	struct bpfu_jit_target target;
 	struct bpfu_facts facts;
 	struct bpfu_private_stack private_stack;

@@ -18,7 +18,7 @@
 #include "obj/prog.h"
 
 #define MAX_SWEEPS 12
-#define ALL_REGS ((1u << BPFU_MAX_REG) - 1)
+#define ALL_REGS ((1u << BPFU_JIT_REGS) - 1)
 #define BIT(r) (1u << (r))
 #define CALL_ARGS (BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5))
 #define CALL_CLOBBERS (BIT(0) | CALL_ARGS)
@@ -55,6 +55,7 @@ uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
 	((c) == (BPF_JMP | BPF_CALL)		     ? BPFU_IS_CALL | BPFU_ZEXT_OTHER :            \
 	 (c) == (BPF_JMP | BPF_EXIT)		     ? BPFU_IS_EXIT :                              \
 	 (c) == (BPF_JMP | BPFU_TAIL_CALL)	     ? BPFU_IS_TAIL_CALL :                         \
+	 (c) == (BPF_ST | BPFU_NOSPEC)		     ? 0 :                                         \
 	 BPF_CLASS(c) == BPF_JMP || BPF_CLASS(c) == BPF_JMP32 ? ROW_JMP(c) :                       \
 	 BPF_CLASS(c) == BPF_ALU || BPF_CLASS(c) == BPF_ALU64 ? ROW_ALU_REGS(c) | ROW_ALU_ZEXT(c) : \
 	 BPF_CLASS(c) == BPF_LD			     ? BPFU_DEF_DST | BPFU_ZEXT_OTHER :            \
@@ -138,7 +139,7 @@ static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 	uint32_t target;
 	int callee;
 
-	if (insn->dst_reg >= BPFU_MAX_REG || insn->src_reg >= BPFU_MAX_REG)
+	if (insn->dst_reg >= facts->reg_cnt || insn->src_reg >= facts->reg_cnt)
 		return -EINVAL;
 	bpfu_insn_use_def(insn, &use, &def);
 	func->fp_is_operand |= fp_is_operand(insn);
@@ -465,7 +466,7 @@ static int init_funcs(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	return 0;
 }
 
-int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
+int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint32_t reg_cnt)
 {
 	size_t n = prog->insn_cnt;
 	size_t funcs_size = prog->subprog_cnt * sizeof(facts->funcs[0]);
@@ -480,6 +481,7 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog)
 	if (!facts->mem)
 		return -ENOMEM;
 	facts->func_cnt = prog->subprog_cnt;
+	facts->reg_cnt = reg_cnt;
 	facts->funcs = facts->mem;
 	facts->live_in = (uint16_t *)((char *)facts->mem + funcs_size);
 	facts->zext_in = facts->live_in + n + 1;

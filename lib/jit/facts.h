@@ -14,6 +14,8 @@
 
 struct bpfu_prog;
 
+#define BPFU_JIT_REGS (BPFU_REG_AX + 1) /* r0 … r10, and what blinding computes constants in */
+
 enum bpfu_fact {
 	BPFU_FACT_TARGET = 1u << 0,   /* some branch goes here, or a function starts */
 	BPFU_FACT_LOOP = 1u << 1,     /* a branch backwards goes here */
@@ -45,6 +47,7 @@ struct bpfu_func_facts {
 struct bpfu_facts {
 	struct bpfu_func_facts *funcs;
 	uint32_t func_cnt;
+	uint32_t reg_cnt;             /* registers that may occur */
 	uint8_t *flags;               /* per instruction, enum bpfu_fact */
 	uint16_t *live_in;            /* per instruction: registers that it or later ones read */
 	uint16_t *zext_in;            /* at branch targets: registers whose upper half is zero */
@@ -52,10 +55,10 @@ struct bpfu_facts {
 };
 
 /*
- * Find them out. Also checks what the backends rely on (functions in order, branches within their
+ * Find them out. @reg_cnt: BPFU_MAX_REG, or BPFU_JIT_REGS for blinded code. Also checks what the backends rely on (functions in order, branches within their
  * function and not into LD_IMM64, registers in range): 0, -ENOMEM or -EINVAL.
  */
-int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog);
+int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint32_t reg_cnt);
 void bpfu_facts_release(struct bpfu_facts *facts);
 
 /*

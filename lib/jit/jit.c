@@ -14,6 +14,7 @@
 #include "jit/join.h"
 #include "jit/thread.h"
 #include "obj/prog.h"
+#include "rewrite/blind.h"
 #include "util/log.h"
 #include "util/uaccess.h"
 
@@ -97,11 +98,29 @@ static int simplify(struct bpfu_jit_ctx *ctx)
 	return 0;
 }
 
+static void release_blind(struct bpfu_jit_ctx *ctx)
+{
+	if (ctx->blind_start)
+		bpfu_blind_release(&ctx->blind, ctx->blind_start);
+}
+
 static void ctx_release(struct bpfu_jit_ctx *ctx)
 {
 	bpfu_layout_release(&ctx->layout);
 	bpfu_facts_release(&ctx->facts);
 	free(ctx->simplified);
+	release_blind(ctx);
+}
+
+/* Blinding trusts a program's branches, so their check comes first. */
+static int blind(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog)
+{
+	int err = bpfu_facts_init(&ctx->facts, prog, BPFU_MAX_REG);
+
+	if (err)
+		return err;
+	bpfu_facts_release(&ctx->facts);
+	return bpfu_blind(prog, &ctx->blind, &ctx->blind_start);
 }
 
 /* Facts, lowering and layout: after this, ctx->layout can be written. */
@@ -111,19 +130,26 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 {
 	int err;
 
+	ctx->orig_cnt = prog->insn_cnt;
+	ctx->blind_start = NULL;
+	if (prog->options.harden) {
+		err = blind(ctx, prog);
+		if (err)
+			return err;
+		prog = &ctx->blind;
+	}
 	ctx->prog = prog;
 	ctx->insns = prog->insns;
 	ctx->insn_cnt = prog->insn_cnt;
 	ctx->simplified = NULL;
 	ctx->target = *target;
-	err = bpfu_facts_init(&ctx->facts, prog);
+	err = bpfu_facts_init(&ctx->facts, prog, ctx->blind_start ? BPFU_JIT_REGS : BPFU_MAX_REG);
 	if (err)
-		return err;
-	err = simplify(ctx);
-	if (err) {
-		bpfu_facts_release(&ctx->facts);
-		return err;
-	}
+		goto err_blind;
+	/* Of blinded constants nothing may be concluded. */
+	err = ctx->blind_start ? 0 : simplify(ctx);
+	if (err)
+		goto err_facts;
 	plan_private_stack(ctx, to_run);
 	bpfu_layout_init(&ctx->layout, prog->insn_cnt, prog->subprog_cnt,
 			 (size_t)prog->insn_cnt * backend->bytes_per_insn + 64,
@@ -137,6 +163,12 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 	if (to_run)
 		bpfu_private_stack_free(&ctx->private_stack, prog->name);
 	ctx_release(ctx);
+	return err;
+
+err_facts:
+	bpfu_facts_release(&ctx->facts);
+err_blind:
+	release_blind(ctx);
 	return err;
 }
 
@@ -153,7 +185,10 @@ static uint32_t *take_insn_offsets(struct bpfu_jit_ctx *ctx)
 {
 	uint32_t *off = bpfu_layout_take_labels(&ctx->layout, ctx->insn_cnt);
 
-	off[ctx->insn_cnt] = ctx->layout.size;
+	/* Of blinded code the offsets of the instructions that it was made of; they only move down. */
+	for (uint32_t i = 0; ctx->blind_start && i < ctx->orig_cnt; i++)
+		off[i] = off[ctx->blind_start[i]];
+	off[ctx->orig_cnt] = ctx->layout.size;
 	return off;
 }
 
@@ -220,21 +255,26 @@ static struct bpfu_jit_image *image_new(const struct bpfu_jit_ctx *ctx)
 	return jit;
 }
 
+static unsigned int image_flags(const struct bpfu_options *options)
+{
+	return (options->prog_pack ? 0 : BPFU_IMAGE_OWN_PAGES) |
+	       (options->perf_map ? BPFU_IMAGE_ANONYMOUS : 0) |
+	       (options->harden ? BPFU_IMAGE_RANDOM : 0);
+}
+
 static int image_write(struct bpfu_jit_image *jit, const struct bpfu_jit_ctx *ctx,
 		       const struct bpfu_jit_backend *backend)
 {
 	struct bpfu_image *mem = jit->mem;
-	unsigned flags = ctx->prog->options.perf_map ? BPFU_IMAGE_ANONYMOUS : 0;
-	int err = bpfu_image_alloc(mem, jit->size, flags);
+	int err = bpfu_image_alloc(mem, jit->size, image_flags(&ctx->prog->options),
+				   backend->writer.fill);
 
 	if (err)
 		return err;
 	jit->code = mem->rx;
 	err = bpfu_layout_write(&ctx->layout, mem->rw, (uintptr_t)mem->rx, &backend->writer);
-	if (!err) {
-		backend->writer.fill(mem->rw + jit->size, mem->size - jit->size);
+	if (!err)
 		err = bpfu_image_seal(mem);
-	}
 	if (err)
 		goto err_free;
 

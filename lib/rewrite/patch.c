@@ -54,6 +54,15 @@ int bpfu_patch_replace(struct bpfu_patch *patch, uint32_t insn_idx, const struct
 	return 0;
 }
 
+int bpfu_patch_replace_jump(struct bpfu_patch *patch, uint32_t insn_idx,
+			    const struct bpf_insn *insns, uint32_t cnt)
+{
+	int err = bpfu_patch_replace(patch, insn_idx, insns, cnt);
+
+	patch->rows[insn_idx].jumps = !err;
+	return err;
+}
+
 bool bpfu_insn_is_jump(const struct bpf_insn *insn)
 {
 	uint8_t op = BPF_OP(insn->code);
@@ -78,7 +87,7 @@ int32_t bpfu_insn_jump_off(const struct bpf_insn *insn)
 
 static uint32_t row_cnt(const struct bpfu_patch_row *row)
 {
-	return row->replaced ? row->cnt : row->long_jump ? LONG_JUMP_CNT : 1;
+	return (row->replaced ? row->cnt : 1u) + (row->long_jump ? LONG_JUMP_CNT - 1 : 0);
 }
 
 /* New index of every old instruction, and of the end. The number of instructions or -E2BIG. */
@@ -110,10 +119,10 @@ static bool lengthen(struct bpfu_patch *patch, const uint32_t *start)
 		struct bpfu_patch_row *row = &patch->rows[i];
 		int64_t off;
 
-		if (row->replaced || row->long_jump || !bpfu_insn_is_jump(&insns[i]) ||
-		    insns[i].code == GOTOL)
+		if ((row->replaced && !row->jumps) || row->long_jump ||
+		    !bpfu_insn_is_jump(&insns[i]) || insns[i].code == GOTOL)
 			continue;
-		off = (int64_t)start[jump_target(&insns[i], i)] - start[i] - 1;
+		off = (int64_t)start[jump_target(&insns[i], i)] - start[i] - row_cnt(row);
 		if (off >= INT16_MIN && off <= INT16_MAX)
 			continue;
 		if (BPF_OP(insns[i].code) == BPF_JA) {
@@ -161,12 +170,27 @@ static void emit_kept(struct bpf_insn *out, const struct bpf_insn *insn, uint32_
 		out->imm = (int32_t)(start[insn_idx + 1 + (uint32_t)insn->imm] - pos - 1);
 }
 
+/* A replacement that ends in the jump of the instruction @insn_idx. */
+static void emit_jumping(struct bpf_insn *out, const struct bpfu_patch *patch, uint32_t insn_idx,
+			 const uint32_t *start)
+{
+	const struct bpfu_patch_row *row = &patch->rows[insn_idx];
+	const struct bpf_insn *insns = &patch->pool[row->first];
+	uint32_t last = row->cnt - 1u;
+
+	memcpy(out, insns, last * sizeof(*out));
+	/* lengthen() makes a gotol of the old instruction. */
+	emit_jump(out + last, bpfu_insn_is_cond_jump(&insns[last]) ? &insns[last] :
+		  &patch->prog->insns[insn_idx], start[insn_idx] + last,
+		  start[jump_target(&patch->prog->insns[insn_idx], insn_idx)], row->long_jump);
+}
+
 static void emit_replacement(struct bpf_insn *out, const struct bpf_insn *pool,
 			     const struct bpfu_patch_row *row, uint32_t pos, const uint32_t *start)
 {
 	for (uint32_t i = 0; i < row->cnt; i++) {
 		out[i] = pool[row->first + i];
-		if (bpfu_insn_is_pseudo_call(&out[i]))
+		if (bpfu_insn_is_pseudo_call(&out[i]) || bpfu_insn_is_pseudo_func(&out[i]))
 			out[i].imm = (int32_t)(start[out[i].imm] - (pos + i) - 1);
 	}
 }
@@ -178,7 +202,9 @@ static void emit_all(const struct bpfu_patch *patch, const uint32_t *start, stru
 	for (uint32_t i = 0; i < patch->prog->insn_cnt; i++) {
 		const struct bpfu_patch_row *row = &patch->rows[i];
 
-		if (row->replaced) {
+		if (row->replaced && row->jumps) {
+			emit_jumping(out + start[i], patch, i, start);
+		} else if (row->replaced) {
 			emit_replacement(out + start[i], patch->pool, row, start[i], start);
 		} else if (bpfu_insn_is_ld_imm64(&insns[i])) {
 			emit_kept(out + start[i], &insns[i], i, start, false);
@@ -237,7 +263,7 @@ static void move_lines(struct bpfu_prog *prog, const uint32_t *start)
 	prog->line_info_cnt = kept;
 }
 
-int bpfu_patch_apply(struct bpfu_patch *patch)
+int bpfu_patch_apply_map(struct bpfu_patch *patch, uint32_t **map)
 {
 	struct bpfu_prog *prog = patch->prog;
 	uint32_t *start = malloc(((size_t)prog->insn_cnt + 1) * sizeof(*start));
@@ -265,7 +291,20 @@ int bpfu_patch_apply(struct bpfu_patch *patch)
 	free(prog->insns);
 	prog->insns = out;
 	prog->insn_cnt = (uint32_t)cnt;
+	*map = start;
+	return 0;
+
 free_start:
 	free(start);
+	return err;
+}
+
+int bpfu_patch_apply(struct bpfu_patch *patch)
+{
+	uint32_t *start;
+	int err = bpfu_patch_apply_map(patch, &start);
+
+	if (!err)
+		free(start);
 	return err;
 }

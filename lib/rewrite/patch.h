@@ -14,8 +14,8 @@
  * subprograms, the table of subprograms (those left empty are dropped), func_info and line_info.
  * A jump to a removed instruction goes to what follows it.
  *
- * In replacements jumps stay inside and may go to their end, and the imm of a BPF-to-BPF call is
- * the index of its target in the old program.
+ * In replacements jumps stay inside and may go to their end, and the imm of a BPF-to-BPF call
+ * or of a reference to a subprogram is the index of its target in the old program.
  */
 #ifndef BPFU_REWRITE_PATCH_H
 #define BPFU_REWRITE_PATCH_H
@@ -31,6 +31,7 @@ struct bpfu_patch_row {
 	uint32_t first;  /* in the pool */
 	uint16_t cnt;    /* of the replacement */
 	bool replaced;
+	bool jumps;      /* the replacement ends in the old instruction's jump */
 	bool long_jump;  /* conditional jump whose target is too far away: three instructions */
 };
 
@@ -51,6 +52,10 @@ void bpfu_patch_remove(struct bpfu_patch *patch, uint32_t insn_idx);
 int bpfu_patch_replace(struct bpfu_patch *patch, uint32_t insn_idx, const struct bpf_insn *insns,
 		       uint32_t cnt);
 
+/* The same for a conditional jump: the last of @insns is one, and goes where the old one went. */
+int bpfu_patch_replace_jump(struct bpfu_patch *patch, uint32_t insn_idx,
+			    const struct bpf_insn *insns, uint32_t cnt);
+
 static inline bool bpfu_patch_is_removed(const struct bpfu_patch *patch, uint32_t insn_idx)
 {
 	return patch->rows[insn_idx].replaced && !patch->rows[insn_idx].cnt;
@@ -58,6 +63,9 @@ static inline bool bpfu_patch_is_removed(const struct bpfu_patch *patch, uint32_
 
 /* Make it so; @patch is of no more use. 0, -ENOMEM, or -E2BIG; then the program is as before. */
 int bpfu_patch_apply(struct bpfu_patch *patch);
+
+/* The same; *@start (free()) gets the new index of each old instruction, and of the end. */
+int bpfu_patch_apply_map(struct bpfu_patch *patch, uint32_t **start);
 
 /* Distance that the jump @insn goes from the instruction behind it. */
 int32_t bpfu_insn_jump_off(const struct bpf_insn *insn);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "obj/prog.h"
 #include "rewrite/passes.h"
@@ -15,10 +16,40 @@
 
 #define LOOP_FRAME 24 /* r6, r7, r8 */
 
+/* @buf, @cnt instructions that replace @insn_idx, with the barriers that the verifier asked for. */
+static int add_barriers(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux,
+			uint32_t insn_idx, struct bpf_insn *buf, int cnt)
+{
+	const struct bpf_insn barrier = BPFU_INSN(BPF_ST | BPFU_NOSPEC, 0, 0, 0, 0);
+	const struct bpf_insn *insn = &patch->prog->insns[insn_idx];
+	bool jump = !cnt && bpfu_insn_is_jump(insn);
+
+	if (!cnt) {
+		buf[cnt++] = *insn;
+		if (bpfu_insn_is_pseudo_call(insn) || bpfu_insn_is_pseudo_func(insn))
+			buf[0].imm += (int32_t)insn_idx + 1; /* in replacements: the target itself */
+		if (bpfu_insn_is_ld_imm64(insn)) {
+			buf[cnt++] = insn[1];
+			bpfu_patch_remove(patch, insn_idx + 1);
+		}
+	}
+	if (aux->nospec) {
+		memmove(buf + 1, buf, (size_t)cnt * sizeof(*buf));
+		buf[0] = barrier;
+		cnt++;
+	}
+	if (jump)
+		return bpfu_patch_replace_jump(patch, insn_idx, buf, (uint32_t)cnt);
+	if (aux->nospec_after)
+		buf[cnt++] = barrier;
+	return bpfu_patch_replace(patch, insn_idx, buf, (uint32_t)cnt);
+}
+
 static int rewrite_insn(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux,
 			uint32_t insn_idx, struct bpfu_subprog *subprog, bool *has_loop)
 {
-	struct bpf_insn *insn = &patch->prog->insns[insn_idx], buf[BPFU_REPLACEMENT_MAX];
+	struct bpf_insn *insn = &patch->prog->insns[insn_idx], buf[BPFU_REPLACEMENT_MAX + 2];
+	bool barriers = aux[insn_idx].nospec || aux[insn_idx].nospec_after;
 	int cnt;
 
 	cnt = bpfu_convert_ctx(patch->prog, insn, &aux[insn_idx], buf);
@@ -26,10 +57,11 @@ static int rewrite_insn(struct bpfu_patch *patch, const struct bpfu_insn_aux *au
 		cnt = bpfu_inline_call(patch->prog, subprog, insn, &aux[insn_idx], buf);
 		*has_loop |= cnt && insn->imm == BPF_FUNC_loop;
 	}
-	if (cnt)
-		return bpfu_patch_replace(patch, insn_idx, buf, (uint32_t)cnt);
-	bpfu_fixup_insn(insn, &aux[insn_idx]);
-	return 0;
+	if (!cnt)
+		bpfu_fixup_insn(insn, &aux[insn_idx]);
+	if (barriers)
+		return add_barriers(patch, &aux[insn_idx], insn_idx, buf, cnt);
+	return cnt ? bpfu_patch_replace(patch, insn_idx, buf, (uint32_t)cnt) : 0;
 }
 
 static int rewrite_subprog(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux,

@@ -30,6 +30,8 @@ static const struct option {
 	{ "perf_map", offsetof(struct bpfu_options, perf_map), false },
 	{ "jitdump", offsetof(struct bpfu_options, jitdump), false },
 	{ "private_stack", offsetof(struct bpfu_options, private_stack), true },
+	{ "prog_pack", offsetof(struct bpfu_options, prog_pack), false },
+	{ "harden", offsetof(struct bpfu_options, harden), false },
 };
 
 _Static_assert(sizeof(bool) == sizeof(uint8_t), "values are read and written as bytes");
@@ -88,7 +90,8 @@ struct bpfu_options *bpfu_options_self(void)
 						 .inline_helpers = true,
 						 .inline_percpu = true,
 						 .inline_loop = true,
-						 .private_stack = BPFU_SWITCH_AUTO };
+						 .private_stack = BPFU_SWITCH_AUTO,
+						 .prog_pack = true };
 		options_from_env(&options);
 	}
 	return &options;

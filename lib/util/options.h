@@ -19,6 +19,8 @@ struct bpfu_options {
 	bool perf_map;       /* lines of /tmp/perf-PID.map */
 	bool jitdump;        /* records of jit-PID.dump */
 	uint8_t private_stack; /* enum bpfu_switch: BPF stacks outside the thread's own stack */
+	bool prog_pack;      /* many images share a page; false: each has its own */
+	bool harden;         /* no constant of a program in its image, no speculation past checks */
 };
 
 /* The calling thread's options, initialised from BPFU_OPTIONS at the thread's first use. */

@@ -281,6 +281,8 @@ int bpfu_vrf_branch(struct bpfu_env *env, const struct bpf_insn *insn)
 		bpfu_vrf_demand(env, &bpfu_vrf_regs(env)[insn->dst_reg]);
 		if (BPF_SRC(insn->code) == BPF_X)
 			bpfu_vrf_demand(env, &src);
+		err = bpfu_vrf_speculate(env, insn,
+					 env->insn_idx + 1 + (pred ? 0 : (uint32_t)insn->off));
 	} else {
 		err = fork_path(env, insn, &src);
 	}

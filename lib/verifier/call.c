@@ -96,7 +96,7 @@ static int call_global(struct bpfu_env *env, uint32_t subprog)
 	}
 	if (bpfu_vrf_logs(env))
 		bpfu_vrf_log(env, "Func#%u ('%s') is global and assumed valid.\n", subprog, name);
-	env->sub[subprog].called = true;
+	env->sub[subprog].called |= !env->cur->speculative;
 	if (env->sub[subprog].changes_pkt)
 		bpfu_vrf_clear_packet_pointers(env);
 	clear_caller_saved(regs);

@@ -198,8 +198,15 @@ static int follow(struct bpfu_env *env, bool *done)
 		bpfu_vrf_log(env, "BPF program is too large. Processed %u insn\n", env->processed);
 		return -E2BIG;
 	}
+	if (bpfu_vrf_spec_ends(env)) {
+		*done = true;
+		return 0;
+	}
 	if (env->vinsn[idx].prune_point) {
 		err = bpfu_vrf_visit(env, idx);
+		/* A speculative path that goes round in circles does no harm on the way. */
+		if (err == -EINVAL && env->cur->speculative)
+			err = 1;
 		if (err < 0)
 			return err;
 		if (err) {
@@ -209,7 +216,7 @@ static int follow(struct bpfu_env *env, bool *done)
 		}
 	}
 	log_before(env);
-	err = step(env, done);
+	err = env->cur->speculative ? bpfu_vrf_spec_step(env, done, step) : step(env, done);
 	env->prev_idx = idx;
 	if (!err && env->lineage.nomem)
 		err = -ENOMEM;
@@ -414,6 +421,7 @@ int bpfu_verify(struct bpfu_prog *prog, uint64_t fd_array, struct bpfu_log *log,
 		.strict_alignment = prog->prog_flags & BPF_F_STRICT_ALIGNMENT &&
 				    !(prog->prog_flags & BPF_F_ANY_ALIGNMENT),
 		.store_often = prog->prog_flags & BPF_F_TEST_STATE_FREQ,
+		.harden = prog->options.harden,
 	};
 	uint64_t start = now_usec();
 	int err = -ENOMEM;

@@ -78,6 +78,7 @@ struct bpfu_env {
 	bool sleepable;
 	bool strict_alignment;
 	bool store_often;               /* BPF_F_TEST_STATE_FREQ */
+	bool harden;                    /* look for places that need a speculation barrier */
 
 	struct bpfu_lineage lineage;
 	struct bpfu_state *cur;
@@ -92,6 +93,7 @@ struct bpfu_env {
 
 	/* What may be forgotten at a checkpoint: distance from the last one. */
 	uint32_t jmps, prev_jmps;
+	uint32_t spec_processed; /* instructions on speculative paths */
 	uint32_t processed, prev_processed;
 	uint32_t max_states_per_insn, total_states, peak_states, state_cnt;
 
@@ -187,6 +189,15 @@ int bpfu_vrf_pointer_alu(struct bpfu_env *env, const struct bpf_insn *insn, stru
 
 /* ---- branch.c ---- */
 int bpfu_vrf_branch(struct bpfu_env *env, const struct bpf_insn *insn);
+
+/* ---- speculate.c ---- */
+/* The branch @insn does not go to @insn_idx, but a processor may. */
+int bpfu_vrf_speculate(struct bpfu_env *env, const struct bpf_insn *insn, uint32_t insn_idx);
+/* The current path is speculative, and the next instruction waits for what came before it. */
+bool bpfu_vrf_spec_ends(struct bpfu_env *env);
+/* @step one instruction on a speculative path; what is refused gets a barrier. */
+int bpfu_vrf_spec_step(struct bpfu_env *env, bool *done,
+		       int (*step)(struct bpfu_env *env, bool *done));
 
 /* ---- mem.c ---- */
 struct bpfu_access {

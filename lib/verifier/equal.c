@@ -161,7 +161,9 @@ static bool match_refs(const struct bpfu_state *old, const struct bpfu_state *cu
 /* The cheap differences first. */
 static bool same_shape(const struct bpfu_state *old, const struct bpfu_state *cur)
 {
-	if (old->depth != cur->depth)
+	/* A speculative path may have ended at a barrier, or after its window. */
+	if (old->depth != cur->depth ||
+	    (old->speculative && (!cur->speculative || old->spec_len > cur->spec_len)))
 		return false;
 	for (uint32_t d = 0; d <= old->depth; d++)
 		if (old->frame[d]->callsite != cur->frame[d]->callsite ||

@@ -158,6 +158,8 @@ int bpfu_vrf_pointer_alu(struct bpfu_env *env, const struct bpf_insn *insn, stru
 		err = check_op(env, insn, ptr, swapped);
 	if (err)
 		return err;
+	if (env->harden && BPF_SRC(insn->code) == BPF_X)
+		env->aux[env->insn_idx].nospec = true; /* speculate.c */
 	*dst = *ptr;
 	apply(env, dst, off, op);
 	return check_sane(env, dst, ptr);

@@ -279,6 +279,20 @@ static bool stores_zero(struct bpfu_env *env, const struct bpfu_access *a)
 	return true;
 }
 
+/* Would it matter if a load saw what was there before the store? */
+static bool shows_what_was(const struct extent *e, const struct bpfu_reg *stored)
+{
+	if (stored && bpfu_reg_is_pointer(stored))
+		return true;
+	for (int off = e->min; off < e->max; off++) {
+		uint8_t byte = *byte_at(e->frame, off);
+
+		if (byte != BPFU_BYTE_MISC && byte != BPFU_BYTE_ZERO)
+			return true;
+	}
+	return false;
+}
+
 static int write_fixed(struct bpfu_env *env, const struct bpfu_access *a, const struct extent *e)
 {
 	struct bpfu_slot *slot = &e->frame->slot[first_slot(e)];
@@ -286,6 +300,8 @@ static int write_fixed(struct bpfu_env *env, const struct bpfu_access *a, const 
 		a->value_regno < 0 ? NULL : &bpfu_vrf_regs(env)[a->value_regno];
 	uint8_t kind;
 
+	if (env->harden && shows_what_was(e, reg))
+		env->aux[env->insn_idx].nospec_after = true; /* speculate.c */
 	touch(env, e->frame, first_slot(e));
 	if (reg && bpfu_reg_is_pointer(reg))
 		return spill_pointer(env, slot, a, e->frame);

@@ -59,6 +59,8 @@ struct bpfu_state *bpfu_state_copy(const struct bpfu_state *state)
 		return NULL;
 	copy->depth = state->depth;
 	copy->root = state->root;
+	copy->speculative = state->speculative;
+	copy->spec_len = state->spec_len;
 	for (uint32_t i = 0; i <= state->depth && state->frame[i]; i++) {
 		copy->frame[i] = frame_copy(state->frame[i]);
 		if (!copy->frame[i])

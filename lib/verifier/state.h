@@ -107,6 +107,8 @@ struct bpfu_state {
 	uint32_t branches;         /* paths from here that are not explored to their end */
 	uint32_t root;             /* states of different roots are not ancestors of each other */
 	uint32_t hits, misses;
+	bool speculative;          /* behind a branch that goes the other way (speculate.c) */
+	uint32_t spec_len;         /* instructions since then */
 	bool unlinked;             /* no longer compared with, waits for branches to become 0 */
 	struct bpfu_state *next;   /* others at the same instruction, or others that are unlinked */
 	struct bpfu_state *prev;   /* unlinked ones only */

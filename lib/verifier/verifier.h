@@ -27,6 +27,7 @@ struct bpfu_insn_aux {
 	bool loop_inline;            /* bpf_loop: one callback on all paths, flags known 0 */
 	bool subreg_def_zext;        /* 32-bit definition whose upper half is read: needs zext */
 	bool nospec;                 /* speculation barrier wanted before it (hardening) */
+	bool nospec_after;           /* and behind it */
 	int8_t branch_known;         /* conditional jump: -1 both ways seen, 0 never, 1 always taken */
 	uint32_t ctx_field_size;
 	uint32_t callback_subprog;   /* loop_inline */

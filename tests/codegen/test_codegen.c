@@ -8,7 +8,8 @@
  * A file has cases of this form; lines that begin with # are comments:
  *
  *   -- case NAME
- *   -- target x86_64 [plain]       plain: without the optional instructions (BMI2, LSE …)
+ *   -- target x86_64 [plain] [harden]   plain: without the optional instructions (BMI2, LSE …);
+ *                                  harden: constants blinded with 0x11111111, 0x22222222, …
  *   -- stack BYTES [private]       of each function, default 0
  *   -- asm                         see tests/insn/asm.h
  *   ...
@@ -28,6 +29,7 @@
 #include "helper/helper.h"
 #include "jit/backend.h"
 #include "obj/prog.h"
+#include "util/random.h"
 
 #define BASE 0x10000
 #define TEXT_MAX 16384
@@ -36,6 +38,7 @@ struct test_case {
 	char name[200];
 	char target[32];
 	bool plain;
+	bool harden;
 	unsigned stack;
 	bool private_stack;
 	char source[TEXT_MAX];
@@ -44,6 +47,23 @@ struct test_case {
 
 static bool print;
 static int cases, failures;
+
+static uint32_t random_next;
+
+/* In place of the library's: 0x11111111, 0x22222222, … of which blinding takes the last first. */
+void bpfu_random_fill(void *buf, size_t n)
+{
+	uint32_t *words = buf;
+
+	random_next = 0;
+	for (size_t i = n / sizeof(*words); i-- > 0;)
+		words[i] = ++random_next % 7 * 0x11111111;
+}
+
+uint32_t bpfu_random_below(uint32_t n)
+{
+	return ++random_next % n;
+}
 
 const struct bpfu_helper *bpfu_helper_by_id(int32_t id)
 {
@@ -110,7 +130,9 @@ static void run_case(const struct test_case *c)
 	static struct bpf_insn insns[1024];
 	static char got[TEXT_MAX];
 	struct bpfu_jit_target target = { .self_tpoff = 0x100 };
-	struct bpfu_prog prog = { .insns = insns, .subprogs = subs };
+	struct bpfu_prog prog = { .insns = insns,
+				  .subprogs = subs,
+				  .options = { .harden = c->harden } };
 	struct bpfu_jit_code code;
 	char err[200];
 	int cnt, rc;
@@ -135,7 +157,8 @@ static void run_case(const struct test_case *c)
 	disassemble(c->target, &code, got);
 	bpfu_jit_code_release(&code);
 	if (print) {
-		printf("-- case %s\n-- target %s%s\n", c->name, c->target, c->plain ? " plain" : "");
+		printf("-- case %s\n-- target %s%s%s\n", c->name, c->target, c->plain ? " plain" : "",
+		       c->harden ? " harden" : "");
 		if (c->stack)
 			printf("-- stack %u%s\n", c->stack, c->private_stack ? " private" : "");
 		printf("-- asm\n%s-- expect\n%s\n", c->source, got);
@@ -171,6 +194,7 @@ static int run_file(FILE *f)
 			section = NULL;
 		} else if (keyword(line, "target", &rest)) {
 			c.plain = strstr(rest, " plain");
+			c.harden = strstr(rest, " harden");
 			snprintf(c.target, sizeof(c.target), "%.*s", (int)strcspn(rest, " "), rest);
 		} else if (keyword(line, "stack", &rest)) {
 			c.stack = (unsigned)strtoul(rest, NULL, 0);

@@ -300,7 +300,7 @@ static bool facts_hold(const struct bpfu_prog *prog)
 {
 	struct bpfu_facts facts;
 
-	if (bpfu_facts_init(&facts, prog))
+	if (bpfu_facts_init(&facts, prog, BPFU_MAX_REG))
 		return false;
 	bpfu_facts_release(&facts);
 	return true;

@@ -512,6 +512,8 @@ static void control(void)
 	check("leave");
 	x86_int3(&cb);
 	check("int3");
+	x86_lfence(&cb);
+	check("lfence");
 }
 
 int main(int argc, char **argv)

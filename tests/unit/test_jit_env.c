@@ -113,6 +113,8 @@ void jprog_init(struct jprog *p, const struct bpf_insn *insns, uint32_t cnt, uin
 	assert_non_null(p->jit.insns);
 	memcpy(p->jit.insns, insns, cnt * sizeof(*insns));
 	p->jit.insn_cnt = cnt;
+	p->jit.options.prog_pack = true;
+	p->jit.options.harden = getenv("BPFU_TEST_HARDEN");
 	p->jit.subprogs = p->subs;
 	jprog_sub(p, 0, stack);
 }

@@ -267,7 +267,7 @@ static void test_rewrite_seen(void **state)
 	for (size_t i = 0; i < sizeof(elsewhere); i++)
 		assert_int_equal(elsewhere[i], 0);
 
-	assert_int_equal(bpfu_image_alloc(&image, BPFU_IMAGE_PROBE_SIZE, 0), 0);
+	assert_int_equal(bpfu_image_alloc(&image, BPFU_IMAGE_PROBE_SIZE, 0, NULL), 0);
 	/* Regions are in use only where the check said so, also for memory that has run before. */
 	for (int i = 0; i < 3 && image.region; i++)
 		assert_true(bpfu_image_rewrite_seen(image.rx, image.rw));

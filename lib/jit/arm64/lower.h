@@ -128,6 +128,13 @@ static inline bool a64_logic_fields(bool sf, int32_t imm, uint32_t *fields)
 /* rd = bpfu_cpu_self.percpu_off */
 void bpfu_a64_percpu_off(struct a64_jit *j, uint8_t rd, uint8_t tmp);
 
+/* Speculation barrier: SB is not in every processor, this is. */
+static inline void bpfu_a64_barrier(struct a64_jit *j)
+{
+	a64_emit(j, a64_dsb_nsh());
+	a64_emit(j, a64_isb());
+}
+
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
 void bpfu_a64_epilogue(struct a64_jit *j);
 void bpfu_a64_finish(struct a64_jit *j); /* after the function's last instruction */

@@ -137,6 +137,8 @@ static void lower_tail_call(struct a64_jit *j)
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_W, A64_TMP1, array, max_entries));
 	a64_emit(j, a64_cmp(false, index, A64_TMP1));
 	a64_branch(j, A64_HS, out);
+	if (j->ctx->prog->options.harden)
+		bpfu_a64_barrier(j); /* the index is used only if it passed */
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_W, A64_TMP1, A64_TCC, 0));
 	a64_emit(j, a64_cmp_i(false, A64_TMP1, BPFU_MAX_TAIL_CALLS));
 	a64_branch(j, A64_HS, out);

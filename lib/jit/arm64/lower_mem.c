@@ -122,6 +122,10 @@ int bpfu_a64_lower_mem(struct a64_jit *j, const struct bpf_insn *insn)
 	case BPF_LDX:
 		return lower_ldx(j, insn);
 	case BPF_ST:
+		if (insn->code == (BPF_ST | BPFU_NOSPEC)) {
+			bpfu_a64_barrier(j);
+			return 0;
+		}
 		if (BPF_MODE(insn->code) != BPF_MEM)
 			return -EINVAL;
 		if (insn->imm) {

@@ -23,6 +23,7 @@
  *   -     x25    the segment of private stack, plus a constant; kept across calls, and the same for
  *                all functions of a run
  *   -     x26    address of the run's tail-call count, kept across calls
+ *   ax    x13    what blinded constants are computed in
  *   -     x16    address of far calls (the linker's scratch register, never live across a call)
  *   -     x18    never touched: the platform register
  */
@@ -54,6 +55,7 @@ static const uint8_t a64_regmap[] = {
 	A64_X0, A64_X1, A64_X2, A64_X3, A64_X4,           /* r1 to r5 */
 	A64_X19, A64_X20, A64_X21, A64_X22,               /* r6 to r9 */
 	A64_SP,                                           /* r10, see a64_src() */
+	A64_X13,                                          /* BPFU_REG_AX */
 };
 /* clang-format on */
 

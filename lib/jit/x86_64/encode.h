@@ -697,6 +697,11 @@ static inline void x86_int3(struct bpfu_codebuf *cb)
 
 #define X86_INT3_BYTE 0xcc
 
+static inline void x86_lfence(struct bpfu_codebuf *cb)
+{
+	x86_op_rr(cb, X86_F_0F, 0xae, 5, 0);
+}
+
 static inline void x86_jmp_r(struct bpfu_codebuf *cb, uint8_t reg)
 {
 	x86_op_rr(cb, 0, 0xff, 4, reg);

@@ -40,7 +40,7 @@ static void assign_regs(struct x86_jit *j)
 		j->fp_disp = (int32_t)func->private_top - BPFU_PRIVATE_BIAS;
 	}
 	memset(j->bpf_of, -1, sizeof(j->bpf_of));
-	for (unsigned r = 0; r < BPFU_MAX_REG; r++)
+	for (unsigned r = 0; r < BPFU_JIT_REGS; r++)
 		if (func->used >> r & 1 || r == BPF_REG_10)
 			j->bpf_of[j->map[r]] = (int8_t)r;
 }

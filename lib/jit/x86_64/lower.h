@@ -57,7 +57,7 @@ struct x86_jit {
 
 	/* The function. */
 	const struct bpfu_func_facts *func;
-	uint8_t map[BPFU_MAX_REG]; /* BPF register to x86 register */
+	uint8_t map[BPFU_JIT_REGS]; /* BPF register to x86 register */
 	int8_t bpf_of[16];         /* and back, -1 if none */
 	uint8_t save[8];           /* registers to restore, in order of pushing */
 	uint8_t save_cnt;
@@ -82,7 +82,7 @@ struct x86_jit {
 	uint16_t live;             /* those of them that this instruction does not write */
 	uint16_t zext;             /* registers whose upper half is zero, bit per BPF register */
 	uint16_t deferred;         /* registers whose value is in val[] */
-	struct x86_val val[BPFU_MAX_REG];
+	struct x86_val val[BPFU_JIT_REGS];
 	uint8_t flags_reg;         /* the flags are those of this register against 0, or X86_NONE */
 	bool flags_w;              /* as a 64-bit number */
 	bool flags_logic;          /* and carry and overflow are clear */

@@ -62,7 +62,7 @@ static void divmod_reg(struct x86_jit *j, const struct divmod *o, uint8_t src)
 	uint32_t back = bpfu_layout_new_label(j->l);
 	struct x86_cold cold = { .back = back, .dst = o->dst, .w = o->w };
 
-	if (src == X86_RAX || src == X86_RDX) {
+	if (src == X86_RAX || src == X86_RDX || src == X86_SCRATCH_DX) {
 		x86_mov_rr(j->cb, o->w, X86_SCRATCH, src);
 		src = X86_SCRATCH;
 	}

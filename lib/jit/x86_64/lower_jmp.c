@@ -170,6 +170,8 @@ static void lower_tail_call(struct x86_jit *j)
 	x86_alu_rm(j->cb, X86_CMP, 4, index,
 		   x86_mem_bd(map, offsetof(struct bpfu_map, max_entries)));
 	x86_branch(j, X86_CC_AE, out);
+	if (j->ctx->prog->options.harden)
+		x86_lfence(j->cb); /* the index is used only if it passed */
 	x86_load(j->cb, 8, X86_SCRATCH, x86_mem_bd(X86_RBP, j->counter_off));
 	x86_alu_mi(j->cb, X86_CMP, 4, x86_mem_bd(X86_SCRATCH, 0), BPFU_MAX_TAIL_CALLS);
 	x86_branch(j, X86_CC_AE, out);

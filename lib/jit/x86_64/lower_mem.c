@@ -87,6 +87,10 @@ int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn)
 	case BPF_LDX:
 		return lower_ldx(j, insn);
 	case BPF_ST:
+		if (insn->code == (BPF_ST | BPFU_NOSPEC)) {
+			x86_lfence(j->cb);
+			return 0;
+		}
 		if (BPF_MODE(insn->code) != BPF_MEM)
 			return -EINVAL;
 		x86_store_i(j->cb, x86_access_size(insn), bpfu_x86_addr(j, insn->dst_reg, insn->off),

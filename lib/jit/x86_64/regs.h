@@ -17,7 +17,8 @@
  *   r10   rbp    frame pointer of frames on the thread's stack (in functions without calls: rsp plus
  *                a constant): the BPF frame lies right below the saved rbp, so the chain that
  *                profilers walk costs nothing extra
- *   -     r9     scratch: holds rdx during div and mul
+ *   ax    r9     what blinded constants are computed in; never live across an instruction of the
+ *                program, and so free to hold rdx during div and mul
  *   -     r10    scratch: holds rax during div and cmpxchg loops
  *   -     r11    scratch: second operand, addresses
  *   -     r12    the segment of private stack, plus a constant; r10 is at a fixed distance from it.
@@ -66,6 +67,7 @@ static const uint8_t x86_regmap[] = {
 	X86_RDI, X86_RSI, X86_RDX, X86_RCX, X86_R8,       /* r1 to r5 */
 	X86_RBX, X86_R13, X86_R14, X86_R15,               /* r6 to r9 */
 	X86_RBP,                                          /* r10 */
+	X86_R9,                                           /* BPFU_REG_AX */
 };
 /* clang-format on */
 

@@ -230,7 +230,12 @@ static bool add_part(struct x86_val *v, uint8_t reg, uint8_t scale)
 
 bool bpfu_x86_defer_add(struct x86_jit *j, unsigned d, unsigned s, bool w)
 {
-	struct x86_val u = bpfu_x86_value(j, s), v = own_value(j, d);
+	struct x86_val u, v;
+
+	if (s == BPFU_REG_AX) /* gone with the next constant, division or call */
+		return false;
+	u = bpfu_x86_value(j, s);
+	v = own_value(j, d);
 
 	if (w && (v.zx || u.zx))
 		return false;
