@@ -37,12 +37,14 @@ enum bench_flags {
 	BENCH_HAS_BATCH_ITERS = 1u << 6,  /* takes --nr-batch-iters, which means the same as
 					   * --trig-batch-iters, and knows larger numbers */
 	BENCH_HAS_NATIVE = 1u << 7, /* has a native form (native.h), though it issues bpf(2) calls */
+	BENCH_HAS_PROGRAMS = 1u << 8, /* takes --programs */
 };
 
 struct bench_params {
 	uint64_t nr_loops;
 	uint32_t producers;
 	uint32_t trig_batch_iters; /* 0: a batch is one trigger */
+	uint32_t programs;
 };
 
 /* One bench opened on one target with one set of parameters; struct point in suite.h has more. */

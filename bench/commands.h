@@ -18,6 +18,7 @@ enum exit_status {
 
 int cmd_list(const struct opts *opts);
 int cmd_run(const struct opts *opts);
+int cmd_run_beside(const struct opts *opts); /* --instances */
 int cmd_compare(const struct opts *opts);
 int cmd_dump(const struct opts *opts);
 /*

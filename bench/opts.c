@@ -153,6 +153,12 @@ static int parse_seed(struct opts *opts, const struct opt_row *row, const char *
 	return parse_u64(opts, row, value);
 }
 
+static int parse_instances(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	opts->has_instances = true;
+	return parse_u32(opts, row, value);
+}
+
 /* @row->min is 1 if 0 s makes no sense. */
 static int parse_seconds(struct opts *opts, const struct opt_row *row, const char *value)
 {
@@ -276,8 +282,14 @@ static const struct opt_row option_table[] = {
 	  AT(trig_batch_iters), 1, 1000 },
 	{ 0, "nr-batch-iters", "N", "the same for the private-stack benches", "a whole number from 1 to "
 	  "1048576", CMD_MEASURE, parse_u32, AT(nr_batch_iters), 1, MAX_BATCH_ITERS },
-	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p, trig-batch-iters or "
-	  "nr-batch-iters (repeatable)", "NAME=A,B,…", CMD_MEASURE, parse_list, AT(sweep) },
+	{ 0, "programs", "N", "programs that prog-pack loads and runs (4096)",
+	  "a whole number from 1 to 4096", CMD_MEASURE, parse_u32, AT(programs), 1, 4096 },
+	{ 0, "instances", "K", "time the command after -- beside K processes that run programs",
+	  "a whole number from 0 to 1000", CMD_RUN, parse_instances, AT(instances), 0, 1000 },
+	{ 0, "prepare", "COMMAND", "with --instances: run this by sh before each run, untimed",
+	  "a command", CMD_RUN, parse_string, AT(prepare) },
+	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p, trig-batch-iters, "
+	  "nr-batch-iters or programs (repeatable)", "NAME=A,B,…", CMD_MEASURE, parse_list, AT(sweep) },
 	{ 0, "seed", "N", "seed of all random orders", "a whole number", CMD_MEASURE, parse_seed,
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
@@ -477,15 +489,19 @@ int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e)
 		return errline_set(e, -ENOMEM, "out of memory");
 	err = parse_command(opts, argc, argv, e);
 	for (int i = opts->command == CMD_HELP && argv[1][0] == '-' ? 1 : 2; i < argc && !err; i++) {
-		if (only_args || argv[i][0] != '-' || !argv[i][1])
+		if (only_args || argv[i][0] != '-' || !argv[i][1]) {
 			opts->args[opts->nr_args++] = argv[i];
-		else if (!strcmp(argv[i], "--"))
+		} else if (!strcmp(argv[i], "--")) {
 			only_args = true;
-		else if (argv[i][1] == '-')
+			opts->nr_bench_args = opts->nr_args;
+		} else if (argv[i][1] == '-') {
 			err = parse_long(opts, argc, argv, &i, e);
-		else
+		} else {
 			err = parse_letters(opts, argc, argv, &i, e);
+		}
 	}
+	if (!only_args)
+		opts->nr_bench_args = opts->nr_args;
 	return err;
 }
 

@@ -39,6 +39,7 @@ struct opts {
 	char **argv;
 	const char **args; /* what is neither command nor option; points into argv */
 	size_t nr_args;
+	size_t nr_bench_args; /* of these, those before "--" */
 
 	struct opts_list on;    /* --on */
 	struct opts_list diff;  /* --diff: none, or A and B */
@@ -51,6 +52,10 @@ struct opts {
 	uint64_t nr_loops;         /* 0: not given */
 	uint32_t trig_batch_iters; /* 0: not given */
 	uint32_t nr_batch_iters;   /* 0: not given */
+	uint32_t programs;         /* 0: not given */
+	uint32_t instances;
+	bool has_instances;
+	const char *prepare;
 	bool affinity;
 	bool has_prod_cpus;
 	cpu_set_t prod_cpus;

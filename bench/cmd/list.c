@@ -42,6 +42,8 @@ static json_t *params_json(const struct bench *bench)
 
 	if (bench->flags & BENCH_HAS_NR_LOOPS)
 		json_array_append_new(list, json_string("nr_loops"));
+	if (bench->flags & BENCH_HAS_PROGRAMS)
+		json_array_append_new(list, json_string("programs"));
 	if (bench->flags & BENCH_HAS_PRODUCERS)
 		json_array_append_new(list, json_string("p"));
 	if (batch_option(bench))
@@ -94,6 +96,8 @@ static void print_table(enum listed listed)
 			printf("; takes --nr_loops");
 		if (batch_option(bench))
 			printf("; takes --%s", batch_option(bench));
+		if (bench->flags & BENCH_HAS_PROGRAMS)
+			printf("; takes --programs");
 		printf("%s\n", registry_is_quick(i) ? "; in the quick suite" : "");
 	}
 }

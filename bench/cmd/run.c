@@ -13,6 +13,9 @@
 
 static int check_outputs(const struct opts *opts, struct errline *e)
 {
+	if (opts->prepare)
+		return errline_set(e, -EINVAL, "--prepare is for --instances, as in bpflab run prog-pack "
+				   "--instances 20 --prepare 'make clean' -- make -j2");
 	if (opts->classic && (opts->json || opts->csv || forms_wanted(opts)))
 		return errline_set(e, -EINVAL, "--classic prints throughput only; leave out --%s",
 				   opts->json ? "json" : opts->csv ? "csv" : opts->markdown ? "markdown" :
@@ -202,6 +205,8 @@ int cmd_run(const struct opts *opts)
 
 	if (opts->list)
 		return cmd_list(opts);
+	if (opts->has_instances)
+		return cmd_run_beside(opts);
 	err = check_outputs(opts, &e);
 	if (!err)
 		err = run_suite(&suite, opts, &e);

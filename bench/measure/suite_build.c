@@ -13,8 +13,11 @@
 #define MAX_POINTS 4096
 #define MAX_SWEEP_VALUES 64
 #define DEFAULT_NR_LOOPS 10
+#define DEFAULT_PROGRAMS 4096
 
-enum sweep_param { SWEEP_NR_LOOPS, SWEEP_PRODUCERS, SWEEP_TRIG, SWEEP_BATCH, NR_SWEEP_PARAMS };
+enum sweep_param {
+	SWEEP_NR_LOOPS, SWEEP_PRODUCERS, SWEEP_TRIG, SWEEP_BATCH, SWEEP_PROGRAMS, NR_SWEEP_PARAMS
+};
 
 static const struct {
 	const char *name, *other_name;
@@ -25,6 +28,7 @@ static const struct {
 	[SWEEP_PRODUCERS] = { "p", "producers", BENCH_HAS_PRODUCERS, 1, 1024 },
 	[SWEEP_TRIG] = { "trig-batch-iters", "trig_batch_iters", BENCH_HAS_TRIGGER, 1, 1000 },
 	[SWEEP_BATCH] = { "nr-batch-iters", "nr_batch_iters", BENCH_HAS_BATCH_ITERS, 1, 1u << 20 },
+	[SWEEP_PROGRAMS] = { "programs", "programs", BENCH_HAS_PROGRAMS, 1, 4096 },
 };
 
 struct selection {
@@ -170,7 +174,8 @@ static int find_sweep_param(const char *name, const char *text, struct errline *
 		suggest_offer(&s, sweep_table[i].other_name);
 	}
 	return errline_set(e, -EINVAL, "--sweep '%s': no parameter '%s'%s (nr_loops, p, "
-			   "trig-batch-iters, nr-batch-iters)", text, name, suggest_text(&s, hint, sizeof(hint)));
+			   "trig-batch-iters, nr-batch-iters, programs)", text, name,
+			   suggest_text(&s, hint, sizeof(hint)));
 }
 
 static int parse_sweep(struct selection *sel, const char *text, struct errline *e)
@@ -218,10 +223,12 @@ static int fill_values(struct selection *sel, const struct opts *opts, struct er
 		[SWEEP_PRODUCERS] = opts->producers,
 		[SWEEP_TRIG] = opts->trig_batch_iters,
 		[SWEEP_BATCH] = opts->nr_batch_iters,
+		[SWEEP_PROGRAMS] = opts->programs,
 	};
 	const uint64_t defaults[NR_SWEEP_PARAMS] = {
 		[SWEEP_NR_LOOPS] = DEFAULT_NR_LOOPS,
 		[SWEEP_PRODUCERS] = 1,
+		[SWEEP_PROGRAMS] = DEFAULT_PROGRAMS,
 	};
 
 	for (int i = 0; i < NR_SWEEP_PARAMS; i++) {
@@ -247,6 +254,8 @@ static void make_label(struct point *pt)
 	if (inst->bench->flags & BENCH_HAS_NR_LOOPS)
 		p += snprintf(p, (size_t)(end - p), "/nr_loops=%llu",
 			      (unsigned long long)inst->params.nr_loops);
+	if (inst->bench->flags & BENCH_HAS_PROGRAMS)
+		p += snprintf(p, (size_t)(end - p), "/programs=%u", inst->params.programs);
 	if (inst->params.trig_batch_iters)
 		p += snprintf(p, (size_t)(end - p), "/iters=%u", inst->params.trig_batch_iters);
 	if (inst->params.producers > 1)
@@ -282,13 +291,15 @@ static int add_points(struct suite *s, const struct selection *sel, const struct
 
 	for (int i = 0; i < NR_SWEEP_PARAMS; i++)
 		nr[i] = takes(bench, i) ? sel->nr_values[i] : 1;
-	for (size_t c = 0; c < nr[SWEEP_NR_LOOPS] * nr[SWEEP_PRODUCERS] * nr[batch] && !err; c++) {
-		const size_t upper = c / nr[batch];
+	for (size_t c = 0; c < nr[SWEEP_NR_LOOPS] * nr[SWEEP_PRODUCERS] * nr[batch] *
+				       nr[SWEEP_PROGRAMS] && !err; c++) {
+		const size_t lower = c / nr[SWEEP_PROGRAMS], upper = lower / nr[batch];
 		const struct bench_params params = {
 			.nr_loops = sel->values[SWEEP_NR_LOOPS][upper / nr[SWEEP_PRODUCERS]],
 			.producers = (uint32_t)sel->values[SWEEP_PRODUCERS][upper % nr[SWEEP_PRODUCERS]],
 			.trig_batch_iters =
-				takes(bench, batch) ? (uint32_t)sel->values[batch][c % nr[batch]] : 0,
+				takes(bench, batch) ? (uint32_t)sel->values[batch][lower % nr[batch]] : 0,
+			.programs = (uint32_t)sel->values[SWEEP_PROGRAMS][c % nr[SWEEP_PROGRAMS]],
 		};
 
 		for (size_t t = 0; t < s->nr_targets && !err; t++)

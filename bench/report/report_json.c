@@ -21,6 +21,8 @@ json_t *report_json_params(const struct bench_inst *inst)
 
 	if (inst->bench->flags & BENCH_HAS_NR_LOOPS)
 		json_object_set_new(o, "nr_loops", json_integer((json_int_t)inst->params.nr_loops));
+	if (inst->bench->flags & BENCH_HAS_PROGRAMS)
+		json_object_set_new(o, "programs", json_integer((json_int_t)inst->params.programs));
 	if (inst->params.trig_batch_iters)
 		json_object_set_new(o, "trig_batch_iters",
 				    json_integer((json_int_t)inst->params.trig_batch_iters));
