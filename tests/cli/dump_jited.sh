@@ -3,7 +3,7 @@
 have user || skip "user does not work here"
 expect 0 "$BPFLAB" dump --jited hash-inc
 in_out "hash_inc on user, *: 2 functions, * instructions, * bytes, tag *"
-in_out "*call *bpf_map_lookup_elem" || in_out "*bl bpf_map_lookup_elem"
+in_out "*call *bpf_map_update_elem" || in_out "*bl bpf_map_update_elem"
 in_out "*{map percpu_hash}"
 in_out "; inc.bpf.c:*: *bpf_map_lookup_elem(&percpu_hash, &key);"
 for arch in x86_64 arm64; do
@@ -12,8 +12,8 @@ for arch in x86_64 arm64; do
 done
 json x86_64.json "r[0]['arch'] == 'x86_64' and all(f['instructions'][-1]['kind'] in ('return', 'branch', 'compute') for f in r[0]['functions'])"
 json arm64.json "r[0]['arch'] == 'aarch64' and all(i['offset'] % 4 == 0 and len(i['bytes']) == 8 for f in r[0]['functions'] for i in f['instructions'])"
-json arm64.json "any('bl bpf_map_lookup_elem' in i['text'] for f in r[0]['functions'] for i in f['instructions'])"
-json x86_64.json "any('call bpf_map_lookup_elem' in i['text'] for f in r[0]['functions'] for i in f['instructions'])"
+json arm64.json "any('bl bpf_map_update_elem' in i['text'] for f in r[0]['functions'] for i in f['instructions'])"
+json x86_64.json "any('call bpf_map_update_elem' in i['text'] for f in r[0]['functions'] for i in f['instructions'])"
 # every byte of a function is shown, once; labels are where branches go
 for arch in x86_64 arm64; do
 	json $arch.json "all(sum(len(i['bytes']) // 2 for i in f['instructions']) == f['bytes'] for f in r[0]['functions'])"
