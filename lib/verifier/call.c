@@ -172,6 +172,22 @@ static int return_to_caller(struct bpfu_env *env)
 	return 0;
 }
 
+/*
+ * The next program takes the function's place: it returns to the function's caller, with an r0 that is
+ * its own affair, after it did with the packet what it liked.
+ */
+int bpfu_vrf_tail_return(struct bpfu_env *env)
+{
+	int err = 0;
+
+	if (!bpfu_vrf_push(env, env->insn_idx, &err))
+		return err;
+	bpfu_vrf_clear_packet_pointers(env);
+	bpfu_vrf_set_unknown(env, &bpfu_vrf_regs(env)[BPF_REG_0]);
+	bpfu_vrf_touch_reg(env, BPF_REG_0);
+	return return_to_caller(env);
+}
+
 static int check_leaks(struct bpfu_env *env)
 {
 	const struct bpfu_state *state = env->cur;

@@ -245,6 +245,8 @@ int bpfu_vrf_helper_call(struct bpfu_env *env, const struct bpf_insn *insn);
 int bpfu_vrf_helper_map_ok(struct bpfu_env *env, const struct bpfu_map *map, int32_t id);
 /* *@done: the path ends here. */
 int bpfu_vrf_exit(struct bpfu_env *env, bool *done);
+/* Behind a tail call in a function that was called: it goes on here, and returns to the caller. */
+int bpfu_vrf_tail_return(struct bpfu_env *env);
 int bpfu_vrf_helper_mem(struct bpfu_env *env, uint32_t regno, int size, bool write, bool zero_ok,
 			const struct bpfu_helper *helper);
 int bpfu_vrf_check_mem_reg(struct bpfu_env *env, uint32_t regno, uint32_t size);

@@ -601,5 +601,7 @@ int bpfu_vrf_helper_call(struct bpfu_env *env, const struct bpf_insn *insn)
 	}
 	err = set_result(env, &c);
 	env->insn_idx++;
+	if (!err && c.id == BPF_FUNC_tail_call && env->cur->depth)
+		err = bpfu_vrf_tail_return(env);
 	return err;
 }

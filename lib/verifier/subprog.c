@@ -174,7 +174,8 @@ static bool insn_changes_packet(const struct bpf_insn *insn)
 	if (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg)
 		return false;
 	helper = bpfu_helper_by_id(insn->imm);
-	return helper && helper->flags & BPFU_HELPER_CHANGES_PKT;
+	/* The program that a tail call leads to may do anything with it. */
+	return helper && (helper->flags & BPFU_HELPER_CHANGES_PKT || insn->imm == BPF_FUNC_tail_call);
 }
 
 /*

@@ -400,6 +400,41 @@ CASE(tail_call_wrong_map, __failure(EINVAL), "r2 = %[m] ll; r3 = 0; call 12; r0 
 CASE(tail_call_no_ctx, __failure(EACCES), "r1 = r10; r2 = %[jmp] ll; r3 = 0; call 12; r0 = 4; exit;",
      __msg("R1 type=fp expected=ctx"))
 CASE(tail_call_result, __failure(EACCES), "r2 = %[jmp] ll; r3 = 0; call 12; exit;", __msg("R0 !read_ok"))
+
+/* Who is called and makes a tail call returns with whatever the next program leaves. */
+SEC("xdp") __success __retval(2) __naked void tail_call_below(void)
+{
+	ASM("call %[tail_calls]; if r0 != 0 goto +0; r0 = 2; exit;", ADDR(tail_calls));
+}
+
+SEC("xdp") __failure(EACCES) __msg("R6 !read_ok") __naked void tail_call_below_result(void)
+{
+	ASM("call %[tail_calls]; if r0 != 0 goto 1f; r0 = 2; exit; 1: r0 = r6; exit;", ADDR(tail_calls));
+}
+
+SEC("xdp") __failure(EACCES) __msg("R7 invalid mem access 'scalar'") __naked void tail_call_below_packet(void)
+{
+	ASM("r7 = *(u32 *)(r1 + 0); r3 = *(u32 *)(r1 + 4); r4 = r7; r4 += 14; if r4 > r3 goto 1f;"
+	    "call %[tail_calls]; r0 = *(u8 *)(r7 + 0); 1: r0 = 2; exit;",
+	    ADDR(tail_calls));
+}
+
+int noinline global_tail_calls(struct xdp_md *ctx)
+{
+	bpf_tail_call(ctx, &jmp, 0);
+	return 0;
+}
+
+SEC("xdp") __failure(EACCES) __msg("invalid mem access 'scalar'") int tail_call_below_global(struct xdp_md *ctx)
+{
+	unsigned char *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	if (data + 14 > end)
+		return 2;
+	global_tail_calls(ctx);
+	return data[0];
+}
+
 CASE(prog_array_lookup, __failure(EINVAL),
      "*(u32 *)(r10 - 4) = 0; r2 = r10; r2 += -4; r1 = %[jmp] ll; call 1; r0 = 0; exit;",
      __msg("cannot pass map_type 3 into func bpf_map_lookup_elem#1"))
