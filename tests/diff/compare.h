@@ -11,7 +11,8 @@ enum verdict {
 	MISSED,	   /* the kernel accepts it, libbpfu does not */
 	UNSOUND,   /* libbpfu accepts what the kernel refuses */
 	DIFFERENT, /* results differ */
-	UNSTABLE,  /* they differed once and then did not */
+	UNSTABLE,  /* they differed once and then did not, or depend on stack never written */
+	FOLDED,	   /* only the kernel differs, by a fault of its own (docs/differences.md) */
 	BROKEN,	   /* a side could not be used at all */
 	VERDICTS,
 };
