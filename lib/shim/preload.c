@@ -11,6 +11,9 @@
 #include "shim/shim.h"
 
 /* The prototypes of the libc's headers differ in noise (qualifiers, attributes); these are ours. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wbuiltin-requires-header"
+#endif
 #define ENTRY(name) name
 #define ENTRY_API BPFU_API
 #include "shim/entries.def"

@@ -185,3 +185,15 @@ CASE(stack_null_check_of_fill, __success,
      "call 7; r0 &= 1; *(u32 *)(r10 - 4) = r0; r2 = r10; r2 += -4; r1 = %[m] ll; call 1; *(u64 *)(r10 - 16) = r0;"
      "r1 = *(u64 *)(r10 - 16); if r1 == 0 goto 1f; r0 = *(u8 *)(r0 + 0); exit; 1: r0 = 0; exit;",
      __retval(0))
+
+/*
+ * What an atomic fetch loads from the stack is known on each path, and the branch depends on it. With
+ * states compared at every instruction Linux 6.18 removes the branch that only the second path takes.
+ */
+SEC("xdp") __success __flags(8 /* BPF_F_TEST_STATE_FREQ */) __retval(1) __no_run_kernel
+__naked void stack_atomic_fetch_precision(void)
+{
+	ASM("call 8; *(u64 *)(r10 - 56) = 1; r7 = 0; r6 = 0; if r0 != 1000 goto +1; goto +1;"
+	    "*(u64 *)(r10 - 56) = r6; w7 = atomic_fetch_add((u32 *)(r10 - 56), w7);"
+	    "if r7 != 0 goto 1f; r0 = 1; exit; 1: r0 = 2; exit;");
+}
