@@ -96,7 +96,8 @@ BPFU_API unsigned int bpfu_possible_cpus(void);
  * Functions that programs can be attached to (fentry, fexit, fmod_ret, kprobes). libbpfu's own are
  * known; others are registered. One that is compiled with BPFU_PROBE_ENTRY in front of its definition
  * (or all of a file with -fpatchable-function-entry=5 -fno-ipa-ra; =2 on arm64) begins with a nop
- * that becomes a jump while something is attached.
+ * that becomes a jump while something is attached. clang still may merge or drop calls of a function
+ * that only computes: an __asm__ volatile("" ::: "memory") in its body prevents that.
  *
  * bpfu_func_register(): @decl is the C declaration, "int open_door(struct door *d, int how)", of
  * integer and pointer arguments (12 at most); it becomes BTF that libbpf finds as the kernel's. A

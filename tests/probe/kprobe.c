@@ -26,6 +26,7 @@ int probe_recurse(int depth, jmp_buf *leave);
 BPFU_PROBE_ENTRY long probe_sum(long a, long b, long c, long d, long e, long f, long g, long h,
 				double x)
 {
+	__asm__ volatile("" ::: "memory"); /* see BPFU_PROBE_ENTRY */
 	return a + b + c + d + e + f + g + h + (long)x;
 }
 

@@ -27,11 +27,13 @@ uint64_t test_toggled(uint64_t a, uint64_t b);
 
 BPFU_PROBE_ENTRY uint64_t test_steady(uint64_t a, uint64_t b)
 {
+	__asm__ volatile("" ::: "memory"); /* see BPFU_PROBE_ENTRY */
 	return a + b;
 }
 
 BPFU_PROBE_ENTRY uint64_t test_toggled(uint64_t a, uint64_t b)
 {
+	__asm__ volatile("" ::: "memory"); /* see BPFU_PROBE_ENTRY */
 	return a ^ b;
 }
 

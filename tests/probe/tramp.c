@@ -32,11 +32,13 @@ static int body_runs;
 BPFU_PROBE_ENTRY uint64_t test_twelve(uint64_t a, uint32_t b, int c, int d, int e, int f, int g,
 				      int h, int i, int j, int k, uint64_t l)
 {
+	__asm__ volatile("" ::: "memory"); /* see BPFU_PROBE_ENTRY */
 	return a + b + c + d + e + f + g + h + i + j + k + l;
 }
 
 BPFU_PROBE_ENTRY int test_narrow(signed char a, short b, int c)
 {
+	__asm__ volatile("" ::: "memory"); /* see BPFU_PROBE_ENTRY */
 	return a + b + c;
 }
 

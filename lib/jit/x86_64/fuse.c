@@ -103,14 +103,14 @@ static bool fuse_rotate(struct x86_jit *j, const struct bpf_insn *insn)
 /* insn: t = a, shifted; then u = a, shifted the other way, and u |= t: a stays */
 static bool fuse_rotate_copy(struct x86_jit *j, const struct bpf_insn *insn)
 {
-	unsigned t = insn->dst_reg, a = insn->src_reg, u = insn[2].dst_reg, class;
+	unsigned t = insn->dst_reg, a = insn->src_reg, u, class, width;
 	const struct bpf_insn *left = &insn[1], *right = &insn[3];
-	unsigned width;
 	uint8_t dst, src;
 	bool w;
 
 	if (t == a || !bpfu_x86_straight(j, 4))
 		return false;
+	u = insn[2].dst_reg;
 	class = BPF_CLASS(insn[4].code);
 	w = class == BPF_ALU64;
 	width = w ? 64 : 32;
