@@ -18,6 +18,7 @@ in_out "     0:  b4 00 00 00 0b 00 00 00  w0 = 11"
 expect 0 "$BPFLAB" dump --on "$TARGET" hash-inc
 in_out "hash_inc on *"
 in_out "*r1 = {map percpu_hash}"
+in_out "; inc.bpf.c:*:*value = bpf_map_lookup_elem(&percpu_hash, &key);"
 in_out "*call bpf_map_update_elem*"
 in_out "*r2 = {hash_inc_chunk}"
 ! grep -q inc_null out || die "only the measured program was asked for"
