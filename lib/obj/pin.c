@@ -158,8 +158,12 @@ static int real_create_error(const char *path)
 		return -EEXIST;
 	snprintf(parent, sizeof(parent), "%s", path);
 	slash = strrchr(parent, '/');
-	if (slash == parent)
+	if (!slash) {
+		slash = parent;
+		*slash++ = '.';
+	} else if (slash == parent) {
 		slash++;
+	}
 	*slash = '\0';
 	if (stat(parent, &st))
 		return -errno;

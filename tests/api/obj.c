@@ -72,6 +72,7 @@ static void pins(void)
 	expect_eq(obj_pin(map, in_dir("map/below")), -ENOTDIR);
 	expect_eq(obj_pin(map, in_dir("dot.ted")), -EPERM);
 	expect_eq(obj_pin(map, "/tmp/bpfu_api_no_bpffs"), -EPERM);
+	expect_eq(obj_pin(map, "bpfu_api_no_folder"), -EPERM);
 	expect_eq(obj_pin(map, "/tmp"), -EEXIST);
 	expect_eq(obj_pin(map, dir), -EEXIST);
 
