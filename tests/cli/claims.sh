@@ -19,7 +19,7 @@ while read -r _ _ command arguments; do
 	expect 0 "$BPFLAB" $command $arguments $effort -q
 	nr=$((nr + 1))
 	case $arguments in
-	*kretprobe*) in_out "kretprobe on imported *761.0 ns*781.9 ns*+2.8 %*inconclusive*scatter by 1.5 %*" ;;
+	*kretprobe_before*) in_out "kretprobe on imported *761.0 ns*781.9 ns*+2.8 %*inconclusive*scatter by 1.5 %*" ;;
 	*private_stack_first*) in_out "no-private-stack-1 on imported *-4.2 %*inconclusive*"
 		in_out "private-stack-2048 on imported *+7.5 %*inconclusive*"
 		in_out "no-private-stack-4096 on imported *0.0083 ns*" ;;
