@@ -18,5 +18,6 @@ grep -q 'time / time' out && die "ratios to nothing"
 expect 0 "$BPFLAB" run --on native -q -w 0 -d 0.1 --rounds 8 bpf-loop count-global jit-map
 in_out "bpf-loop/nr_loops=10 *native*"
 
-expect 0 "$BPFLAB" compare "$TARGET" native --quads 12 --loads 1 -q jit-crc32
+# (no control: it is wrong in 1 % by design, and then the status is another)
+expect 0 "$BPFLAB" compare "$TARGET" native --quads 12 --loads 1 --no-control -q jit-crc32
 in_out "jit-crc32 *"
