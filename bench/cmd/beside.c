@@ -20,6 +20,7 @@
 #include "stats/stats.h"
 #include "target.h"
 #include "util/interrupt.h"
+#include "util/json_line.h"
 #include "util/output.h"
 
 #define DEFAULT_RUNS 5
@@ -249,12 +250,11 @@ static int write_json(FILE *f, const void *ctx)
 	for (size_t i = 0; i < b->nr_sides && !err; i++) {
 		json_t *o = side_json(b, &b->sides[i]);
 
-		err = o ? json_object_set_new(o, "env", env_json(&env)) : -1;
-		if (!err)
-			err = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		json_decref(o);
-		if (err || putc('\n', f) == EOF)
-			err = -ENOMEM;
+		if (o && json_object_set_new(o, "env", env_json(&env))) {
+			json_decref(o);
+			o = NULL;
+		}
+		err = json_line_put(f, o);
 	}
 	env_release(&env);
 	return err;

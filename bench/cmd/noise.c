@@ -15,6 +15,7 @@
 #include "report/report_json.h"
 #include "stats/noise_stats.h"
 #include "util/interrupt.h"
+#include "util/json_line.h"
 #include "util/output.h"
 
 #define DEFAULT_BENCH "arr-inc"
@@ -229,21 +230,12 @@ static int view_json(FILE *f, const void *ctx)
 {
 	const struct noise *noise = ctx;
 
-	for (size_t i = 0; i < noise->comparison.nr_rows; i++) {
-		json_t *o;
-		int err;
+	int err = 0;
 
-		if (noise->comparison.rows[i].failed)
-			continue;
-		o = row_json(noise, i);
-		if (!o)
-			return -ENOMEM;
-		err = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		json_decref(o);
-		if (err || putc('\n', f) == EOF)
-			return -EIO;
-	}
-	return 0;
+	for (size_t i = 0; i < noise->comparison.nr_rows && !err; i++)
+		if (!noise->comparison.rows[i].failed)
+			err = json_line_put(f, row_json(noise, i));
+	return err;
 }
 
 static int report(struct noise *noise, const struct opts *opts, struct errline *e)

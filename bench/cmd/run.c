@@ -92,24 +92,14 @@ static int make_results(struct report *r, struct errline *e)
 	return 0;
 }
 
-static int write_view(const char *path, const struct report *r,
-		      int (*view)(FILE *f, const struct report *r), struct errline *e)
+static int view_json(FILE *f, const void *r)
 {
-	struct output o;
-	int err;
+	return report_json(f, r);
+}
 
-	if (!path)
-		return 0;
-	err = output_open(&o, path, e);
-	if (err)
-		return err;
-	err = view(o.file, r);
-	if (err == -ENOMEM) {
-		output_abort(&o);
-		return errline_set(e, err, "cannot write '%s': out of memory", path);
-	}
-	/* Any error of the stream is found again by the commit. */
-	return output_commit(&o, e);
+static int view_csv(FILE *f, const void *r)
+{
+	return report_csv(f, r);
 }
 
 static int write_forms(const struct report *r, const struct opts *opts, struct errline *e)
@@ -136,9 +126,9 @@ static int write_views(const struct report *r, const struct opts *opts, struct e
 		err = output_flush_stdout(e);
 	}
 	if (!err)
-		err = write_view(opts->json, r, report_json, e);
+		err = output_view(opts->json, view_json, r, e);
 	if (!err)
-		err = write_view(opts->csv, r, report_csv, e);
+		err = output_view(opts->csv, view_csv, r, e);
 	if (!err)
 		err = write_forms(r, opts, e);
 	return err;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The database behind a history. */
 #include "history/store.h"
+#include "util/json_line.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -212,7 +213,7 @@ static int add_one(struct store *s, sqlite3_stmt *st, const struct record *r, si
 		   size_t *known, struct errline *e)
 {
 	bool result = r->kind == RECORD_RESULT;
-	char *text = json_dumps(r->json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	char *text = json_dumps(r->json, JSON_LINE_FLAGS);
 	int code;
 
 	if (!text)

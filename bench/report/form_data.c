@@ -8,16 +8,16 @@
 
 #include "report/form.h"
 #include "report/report_compare.h"
+#include "util/json_line.h"
 
 int form_json(FILE *f, const void *ctx)
 {
 	const struct form *form = ctx;
+	int err = 0;
 
-	for (size_t i = 0; i < form->list->nr; i++)
-		if (json_dumpf(form->list->items[i].json, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) ||
-		    putc('\n', f) == EOF)
-			return -EIO;
-	return 0;
+	for (size_t i = 0; i < form->list->nr && !err; i++)
+		err = json_line_put(f, json_incref(form->list->items[i].json));
+	return err;
 }
 
 static void put_number(FILE *f, double x)

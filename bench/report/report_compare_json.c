@@ -6,6 +6,7 @@
 
 #include "report/report_compare.h"
 #include "report/report_json.h"
+#include "util/json_line.h"
 
 static json_t *interval_json(const struct interval *ci)
 {
@@ -181,17 +182,6 @@ static json_t *row_json(const struct compare_report *r, const struct comparison_
 	return o;
 }
 
-static int put_line(FILE *f, json_t *o)
-{
-	int err;
-
-	if (!o)
-		return -ENOMEM;
-	err = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	json_decref(o);
-	return err || putc('\n', f) == EOF ? -EIO : 0;
-}
-
 static int add_record(struct record_list *list, json_t *o, struct errline *e)
 {
 	int err = o ? records_add(list, o, 0, RECORD_COMPARE, "the comparison", e) :
@@ -219,7 +209,7 @@ int report_compare_json(FILE *f, const void *ctx)
 
 	for (size_t i = 0; i < r->comparison->nr_rows && !err; i++)
 		if (!r->comparison->rows[i].failed)
-			err = put_line(f, row_json(r, &r->comparison->rows[i]));
+			err = json_line_put(f, row_json(r, &r->comparison->rows[i]));
 	return err;
 }
 
@@ -256,7 +246,7 @@ int report_historical_json(FILE *f, const void *ctx)
 	int err = 0;
 
 	for (size_t i = 0; i < h->nr_rows && !err; i++)
-		err = put_line(f, historical_json(h, &h->rows[i]));
+		err = json_line_put(f, historical_json(h, &h->rows[i]));
 	return err;
 }
 

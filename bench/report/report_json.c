@@ -5,6 +5,7 @@
 
 #include "report/report_json.h"
 #include "report/report_ratio.h"
+#include "util/json_line.h"
 
 json_t *report_json_variant(const struct target *t)
 {
@@ -168,16 +169,9 @@ int report_records(const struct report *r, struct record_list *list, struct errl
 
 int report_json(FILE *f, const struct report *r)
 {
-	for (size_t i = 0; i < r->nr_results; i++) {
-		json_t *o = result_json(r, &r->results[i]);
-		int err;
+	int err = 0;
 
-		if (!o)
-			return -ENOMEM;
-		err = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		json_decref(o);
-		if (err || putc('\n', f) == EOF)
-			return -EIO;
-	}
-	return 0;
+	for (size_t i = 0; i < r->nr_results && !err; i++)
+		err = json_line_put(f, result_json(r, &r->results[i]));
+	return err;
 }

@@ -360,12 +360,7 @@ int main(int argc, char **argv)
 		printf("cannot load: %s\n", strerror(errno));
 		return 1;
 	}
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		int before = failures;
-
-		tests[i].fn(s);
-		probe_report(tests[i].name, before);
-	}
+	PROBE_RUN(tests, s);
 	kprobe__destroy(s);
 	return probe_result();
 }

@@ -72,10 +72,14 @@ static inline void probe_init(int argc, char **argv)
 	}
 }
 
-static inline void probe_report(const char *name, int failures_before)
-{
-	printf("%s %s\n", failures == failures_before ? "ok" : "not ok", name);
-}
+/* Each of an array of { name, fn } with the skeleton, whose type is the program's own. */
+#define PROBE_RUN(tests, skel)                                                                     \
+	for (size_t i_ = 0; i_ < sizeof(tests) / sizeof((tests)[0]); i_++) {                       \
+		int before_ = failures;                                                            \
+												   \
+		(tests)[i_].fn(skel);                                                              \
+		printf("%s %s\n", failures == before_ ? "ok" : "not ok", (tests)[i_].name);        \
+	}
 
 static inline int probe_result(void)
 {

@@ -161,12 +161,7 @@ int main(int argc, char **argv)
 	s = stress__open_and_load();
 	if (!s)
 		return 1;
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		int before = failures;
-
-		tests[i].fn(s);
-		probe_report(tests[i].name, before);
-	}
+	PROBE_RUN(tests, s);
 	stress__destroy(s);
 	return probe_result();
 }
