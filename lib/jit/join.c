@@ -97,6 +97,8 @@ static bool shift(struct row *row, const struct bpf_insn *insn)
 		memmove(&row->off[0], &row->off[by], (size_t)(BYTES - by) * sizeof(row->off[0]));
 		set_zero(row, BYTES - by);
 	}
+	if (BPF_CLASS(insn->code) == BPF_ALU)
+		set_zero(row, 4); /* and what went over the middle */
 	return true;
 }
 

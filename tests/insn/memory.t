@@ -153,3 +153,32 @@ r0 <<= 8
 r0 |= r2
 exit
 -- result 0x4005
+
+# Bytes put together, of which a 32-bit shift has dropped one: that is no load of all of them.
+-- case a 32-bit left shift drops the byte that it shifts out
+-- mem 11 22 33 44 55 66 77 88
+-- asm
+r2 = *(u32 *)(r1 +1)
+w2 <<= 8
+r0 = *(u8 *)(r1 +0)
+r0 |= r2
+r3 = *(u16 *)(r1 +5)
+r3 <<= 40
+r0 |= r3
+r4 = *(u8 *)(r1 +7)
+r4 <<= 56
+r0 |= r4
+exit
+-- result 0x8877660044332211
+
+-- case a 32-bit left shift, and three bytes above
+-- mem 11 22 33 44 55 66 77 88
+-- asm
+r2 = *(u32 *)(r1 +0)
+w2 <<= 16
+r3 = *(u16 *)(r1 +0)
+r3 <<= 32
+r2 |= r3
+r0 = r2
+exit
+-- result 0x221122110000
