@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/evict.h"
 #include "probe/insn.h"
 #include "probe/text.h"
 #include "probe/trap.h"
@@ -130,7 +131,7 @@ static int apply(const struct change *changes, size_t cnt)
 	bpfu_trap_set(traps, cnt);
 	err = write_step(changes, cnt, &(struct step){ .n = 1, .trap = true });
 	if (!err && sled)
-		err = bpfu_trap_evict(BPFU_ENTRY_SIZE);
+		err = bpfu_evict(BPFU_ENTRY_SIZE);
 	if (!err)
 		err = write_step(changes, cnt, &(struct step){ .from = 1, .n = BPFU_ENTRY_SIZE - 1 });
 	if (!err)

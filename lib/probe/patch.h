@@ -39,7 +39,7 @@ const void *bpfu_site_after(const struct bpfu_site *site);
 
 /*
  * Make the @cnt sites lead to their ->dest. All or nothing: 0, -ERANGE (one is out of reach),
- * -EACCES (text cannot be changed), -EBUSY (a thread blocks the signal that a sled needs).
+ * -EACCES (text cannot be changed), -EBUSY (see bpfu_evict(), which a sled needs).
  */
 int bpfu_patch(struct bpfu_site *const *sites, size_t cnt);
 

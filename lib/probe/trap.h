@@ -25,11 +25,7 @@ struct bpfu_trap {
 void bpfu_trap_set(const struct bpfu_trap *traps, size_t cnt);
 void bpfu_trap_clear(void);
 
-/*
- * Move every other thread that stands between two bytes of an instruction of @size bytes at one of
- * the traps in force to the end of it. 0, or -EBUSY if a thread did not answer within a second
- * (it blocks SIGTRAP).
- */
-int bpfu_trap_evict(size_t size);
+/* For a signal handler: if *@pc is inside an instruction of @size bytes at a trap in force, its end. */
+void bpfu_trap_step_over(uintptr_t *pc, size_t size);
 
 #endif

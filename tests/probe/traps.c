@@ -86,7 +86,7 @@ static void test_blocked(struct stress *s)
 	expect_eq(test_steady(1, 2), 3);
 }
 
-/* ---- the application's own traps ---- */
+/* ---- a thread with a SIGTRAP of somebody else's pending: one more of ours is dropped ---- */
 
 static volatile sig_atomic_t own_traps;
 
@@ -95,10 +95,47 @@ static void on_own_trap(int sig)
 	own_traps++;
 }
 
+static void *pending(void *arg)
+{
+	sigset_t trap;
+
+	sigemptyset(&trap);
+	sigaddset(&trap, SIGTRAP);
+	pthread_sigmask(SIG_BLOCK, &trap, NULL);
+	pthread_kill(pthread_self(), SIGTRAP);
+	pthread_barrier_wait(arg);
+	usleep(100000); /* long enough to be asked, not long enough to be given up */
+	pthread_sigmask(SIG_UNBLOCK, &trap, NULL);
+	wait_for(END);
+	return NULL;
+}
+
+static void test_pending(struct stress *s)
+{
+	struct sigaction sa = { .sa_handler = on_own_trap };
+	pthread_barrier_t ready;
+	pthread_t tid;
+
+	sigaction(SIGTRAP, &sa, NULL);
+	own_traps = 0;
+	atomic_store(&stage, START);
+	pthread_barrier_init(&ready, NULL, 2);
+	expect_eq(pthread_create(&tid, NULL, pending, &ready), 0);
+	pthread_barrier_wait(&ready);
+	expect_eq(try_attach(s->progs.on_toggled), 0);
+	atomic_store(&stage, END);
+	pthread_join(tid, NULL);
+	expect_eq(own_traps, 1);
+	expect_eq(test_toggled(1, 2), 3);
+}
+
+/* ---- the application's own traps ---- */
+
 static void test_own_handler(struct stress *s)
 {
 	struct sigaction sa = { .sa_handler = on_own_trap };
 
+	own_traps = 0;
 	/* In front of what libbpfu has installed by now; it goes in front again when it needs to. */
 	sigaction(SIGTRAP, &sa, NULL);
 	expect_eq(try_attach(s->progs.on_steady), 0);
@@ -149,6 +186,7 @@ int main(int argc, char **argv)
 		void (*fn)(struct stress *s);
 	} tests[] = {
 		{ "a thread that blocks SIGTRAP", test_blocked },
+		{ "a thread with SIGTRAP pending", test_pending },
 		{ "an application's handler", test_own_handler },
 		{ "text that cannot be changed", test_text },
 		{ "fork", test_fork },
