@@ -80,6 +80,7 @@ struct bpfu_prog {
 	uint32_t max_ctx_offset;         /* bytes of context read, for raw_tp/syscall ctx_size checks */
 	uint64_t ctx_words;              /* 8-byte words of the context read, of the first 64 */
 	bool has_callbacks;
+	bool reads_cookie;               /* bpf_get_attach_cookie(), or a tail call to who knows what */
 	bool xdp_has_frags;
 
 	/* interp/: one callback value per subprogram (struct bpfu_callback), NULL when compiled. */

@@ -15,6 +15,7 @@
 #include "probe/kprobe.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,8 @@ struct bpfu_probe_set {
 /* What the handlers walk: entry probes, then return probes. Freed after a grace period. */
 struct list {
 	struct bpfu_rcu_head rcu;
+	struct bpfu_run single[2]; /* at the entry, at the return: the thunk's */
+	uint64_t since;            /* of the latter */
 	uint64_t epoch;
 	uint32_t entry_cnt, cnt;
 	struct probe *probes[];
@@ -56,15 +59,27 @@ struct list {
 struct bpfu_probes {
 	struct bpfu_hook *hook;
 	_Atomic(struct list *) list;
-	const void *thunks[2][2];   /* [with the return] [lean]; never freed */
+	_Atomic uint64_t epoch;     /* list->epoch, also readable outside of sections */
+	const void *thunks[BPFU_THUNK_FORMS][2]; /* [] [lean]; never freed */
 	struct probe *first;        /* latest first */
 	uint32_t cnt, return_cnt;
+	uint32_t place_cnt;         /* of the latter, those with places */
 };
 
+static struct list nothing;   /* what the thunks find where nothing is attached */
 static uint64_t epoch; /* counts attachments, under the lock */
 
 /* The thread runs a kprobe program: others on what it calls are missed, as in the kernel. */
 static __thread volatile bool running __attribute__((tls_model("initial-exec")));
+
+static int64_t running_tpoff(void)
+{
+	char *flag = (char *)&running, *self = (char *)&bpfu_cpu_self;
+
+	/* Or the compiler makes one address from the other, in a way that linkers do not know. */
+	__asm__("" : "+r"(flag), "+r"(self));
+	return bpfu_cpu_self_tpoff() + (flag - self);
+}
 
 /* ---- at run time ---- */
 
@@ -93,18 +108,12 @@ static uint64_t on_enter(void *arg, uint64_t *regs)
 	struct list *list = atomic_load_explicit(&p->list, memory_order_acquire);
 	struct bpfu_call *call = bpfu_call_of(regs);
 
-	call->epoch = 0;
-	if (bpfu_likely(list)) {
-		uint32_t i = 0;
-
-		for (; i < list->entry_cnt; i++)
-			run_probe(list->probes[i], regs);
-		if (i < list->cnt)
-			call->epoch = list->epoch;
-		for (; i < list->cnt; i++)
-			if (list->probes[i]->places)
-				bpfu_place_take(list->probes[i]->places, call);
-	}
+	call->epoch = list->epoch;
+	for (uint32_t i = 0; i < list->entry_cnt; i++)
+		run_probe(list->probes[i], regs);
+	for (uint32_t i = list->entry_cnt; i < list->cnt; i++)
+		if (list->probes[i]->places)
+			bpfu_place_take(list->probes[i]->places, call);
 	bpfu_run_leave(entered);
 	return 0;
 }
@@ -116,7 +125,7 @@ static uint64_t on_leave(void *arg, uint64_t *regs)
 	bool entered = bpfu_run_enter();
 	struct list *list = atomic_load_explicit(&p->list, memory_order_acquire);
 
-	for (uint32_t i = list ? list->entry_cnt : 0; list && i < list->cnt; i++) {
+	for (uint32_t i = list->entry_cnt; i < list->cnt; i++) {
 		const struct probe *probe = list->probes[i];
 
 		if (probe->since > call->epoch ||
@@ -135,9 +144,22 @@ static void list_free(struct bpfu_rcu_head *head)
 	free(bpfu_container_of(head, struct list, rcu));
 }
 
+/* Places are the handlers' business. */
+static void choose_single(struct list *list, uint32_t place_cnt)
+{
+	if (place_cnt)
+		return;
+	if (list->entry_cnt == 1)
+		list->single[0] = bpfu_run_single(&list->probes[0]->run);
+	if (list->cnt - list->entry_cnt == 1) {
+		list->single[1] = bpfu_run_single(&list->probes[list->entry_cnt]->run);
+		list->since = list->probes[list->entry_cnt]->since;
+	}
+}
+
 static struct list *list_new(const struct bpfu_probes *p)
 {
-	struct list *list = malloc(sizeof(*list) + p->cnt * sizeof(list->probes[0]));
+	struct list *list = calloc(1, sizeof(*list) + p->cnt * sizeof(list->probes[0]));
 	uint32_t cnt = 0;
 
 	if (!list)
@@ -151,19 +173,27 @@ static struct list *list_new(const struct bpfu_probes *p)
 	}
 	list->cnt = cnt;
 	list->epoch = epoch;
+	choose_single(list, p->place_cnt);
 	return list;
+}
+
+static void list_set(struct bpfu_probes *p, struct list *list)
+{
+	struct list *old = atomic_exchange(&p->list, list);
+
+	if (old != &nothing)
+		bpfu_call_rcu(&old->rcu, list_free);
 }
 
 /* Publish what p->first says. 0 or -ENOMEM. */
 static int publish(struct bpfu_probes *p)
 {
-	struct list *list = p->cnt ? list_new(p) : NULL, *old;
+	struct list *list = p->cnt ? list_new(p) : &nothing;
 
-	if (p->cnt && !list)
+	if (!list)
 		return -ENOMEM;
-	old = atomic_exchange(&p->list, list);
-	if (old)
-		bpfu_call_rcu(&old->rcu, list_free);
+	list_set(p, list);
+	atomic_store(&p->epoch, epoch);
 	return 0;
 }
 
@@ -174,21 +204,28 @@ static uint32_t arg_cnt_of(const struct bpfu_probes *p)
 	return func->btf_id ? func->decl.arg_cnt : BPFU_THUNK_ANY_ARGS;
 }
 
-static int thunk_new(struct bpfu_probes *p, bool has_exit, bool lean)
+static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean)
 {
 	struct bpfu_thunk thunk = {
 		.func = p->hook->func->addr,
 		.after_cell = &p->hook->after_probe,
 		.arg_cnt = arg_cnt_of(p),
-		.has_exit = has_exit,
+		.form = form,
 		.has_regs = true,
 		.lean = lean,
 		.arg = p,
 		.enter = on_enter,
 		.leave = on_leave,
+		.epoch = &p->epoch,
+		.single = {
+			.list = &p->list,
+			.run = { offsetof(struct list, single[0]), offsetof(struct list, single[1]) },
+			.since = offsetof(struct list, since),
+			.running_tpoff = running_tpoff(),
+		},
 	};
 
-	return bpfu_thunk_make(&thunk, &p->thunks[has_exit][lean]);
+	return bpfu_thunk_make(&thunk, &p->thunks[form][lean]);
 }
 
 /* A tail call may lead to a program that reads other registers. */
@@ -200,20 +237,29 @@ static uint64_t words_read(const struct bpfu_prog *prog)
 	return prog->ctx_words;
 }
 
+/* Return probes whose calls are not counted have nothing to do at the entry. */
+static enum bpfu_thunk_form form_of(const struct bpfu_probes *p)
+{
+	if (!p->return_cnt)
+		return BPFU_THUNK_ENTRY;
+	return p->cnt == p->return_cnt && !p->place_cnt ? BPFU_THUNK_EXIT : BPFU_THUNK_BOTH;
+}
+
 /* Choose the thunk that the probes of @p need. */
 static int choose_thunk(struct bpfu_probes *p)
 {
-	bool has_exit = p->return_cnt, lean;
+	enum bpfu_thunk_form form = form_of(p);
 	uint64_t words = 0;
+	bool lean;
 	int err = 0;
 
 	for (struct probe *probe = p->first; probe; probe = probe->next)
 		words |= words_read(probe->run.prog);
-	lean = !(words & ~bpfu_thunk_lean_words(arg_cnt_of(p), has_exit));
-	if (p->cnt && !p->thunks[has_exit][lean])
-		err = thunk_new(p, has_exit, lean);
+	lean = !(words & ~bpfu_thunk_lean_words(arg_cnt_of(p), p->return_cnt));
+	if (p->cnt && !p->thunks[form][lean])
+		err = thunk_new(p, form, lean);
 	if (!err)
-		p->hook->probe_thunk = p->cnt ? p->thunks[has_exit][lean] : NULL;
+		p->hook->probe_thunk = p->cnt ? p->thunks[form][lean] : NULL;
 	return err;
 }
 
@@ -229,6 +275,7 @@ static int probes_get(struct bpfu_func *func, struct bpfu_probes **out)
 		if (!hook->probes)
 			return -ENOMEM;
 		hook->probes->hook = hook;
+		atomic_init(&hook->probes->list, &nothing);
 	}
 	*out = hook->probes;
 	return 0;
@@ -242,6 +289,7 @@ static void probe_add(struct bpfu_probes *p, struct probe *probe)
 	p->first = probe;
 	p->cnt++;
 	p->return_cnt += probe->set->is_return;
+	p->place_cnt += probe->places != NULL;
 }
 
 static void probe_del(struct probe *probe)
@@ -254,6 +302,7 @@ static void probe_del(struct probe *probe)
 	*at = probe->next;
 	p->cnt--;
 	p->return_cnt -= probe->set->is_return;
+	p->place_cnt -= probe->places != NULL;
 	probe->hook = NULL;
 }
 
@@ -291,12 +340,8 @@ static void remove_all(struct bpfu_probe_set *set, struct bpfu_hook **hooks)
 		struct bpfu_probes *p = hooks[i]->probes;
 
 		/* Without memory for a shorter list: none at all, until the next change. */
-		if (publish(p)) {
-			struct list *old = atomic_exchange(&p->list, NULL);
-
-			if (old)
-				bpfu_call_rcu(&old->rcu, list_free);
-		}
+		if (publish(p))
+			list_set(p, &nothing);
 	}
 }
 

@@ -26,6 +26,19 @@ static inline struct bpfu_run bpfu_run_of(struct bpfu_prog *prog, uint64_t cooki
 	return (struct bpfu_run){ prog->func, prog->active, prog, cookie };
 }
 
+/*
+ * What generated code may run without looking at the cookie, as nothing asks for it; .func is NULL if
+ * there is no such thing.
+ */
+static inline struct bpfu_run bpfu_run_single(const struct bpfu_run *run)
+{
+#ifndef BPFU_TSAN /* would not see the section */
+	if (!run->prog->reads_cookie)
+		return *run;
+#endif
+	return (struct bpfu_run){ .func = NULL };
+}
+
 /* The rare cases of bpfu_run(): runs that are counted and timed, have a cookie, or are missed. */
 uint64_t bpfu_run_slow(const struct bpfu_run *run, void *ctx);
 void bpfu_run_missed(const struct bpfu_run *run);

@@ -5,13 +5,16 @@
  * its own, calls and returns stay paired (return predictors and shadow stacks of the CPU agree), and
  * its frame is a link of the chain of frame pointers like any other.
  *
- *      entry only                             with the exit
- *      save arguments                         save arguments
- *      enter(arg, ctx)                        if (enter(arg, ctx)) goto out
- *      restore arguments                      restore arguments
- *      jump behind the site                   ctx[n] = call behind the site
- *                                             out: leave(arg, ctx)
- *                                             return ctx[n]
+ *      entry only                 both                              exit only
+ *      save arguments             save arguments                    save arguments
+ *      enter(arg, ctx)            if (enter(arg, ctx)) goto out     ctx[n] = call behind the site
+ *      restore arguments          restore arguments                 leave(arg, ctx)
+ *      jump behind the site       ctx[n] = call behind the site     return ctx[n]
+ *                                 out: leave(arg, ctx)
+ *                                 return ctx[n]
+ *
+ * Where a single program is to be run the thunk calls it, and not the handler (struct
+ * bpfu_thunk_single).
  *
  * The context, as in the kernel:   [-2] address of the function  [-1] n  [0 … n-1] arguments
  *                                  [n] return value
@@ -43,17 +46,31 @@ static inline struct bpfu_call *bpfu_call_of(uint64_t *regs)
 
 #define BPFU_THUNK_ANY_ARGS UINT32_MAX /* no prototype: also vectors, and some of the stack */
 
+enum bpfu_thunk_form { BPFU_THUNK_ENTRY, BPFU_THUNK_BOTH, BPFU_THUNK_EXIT, BPFU_THUNK_FORMS };
+
+/* What attachments of a function change; the thunk looks there whether it needs the handler. */
+struct bpfu_thunk_single {
+	const void *list;      /* the word that holds the address of a list, never 0 */
+	uint32_t run[2];       /* of enter and leave: where in the list lies the struct bpfu_run of
+				* the single program; ->func NULL: call the handler */
+	uint32_t since;        /* has_regs: where in the list leave's finds what the call's epoch
+				* must not be below (uint64_t) */
+	int64_t running_tpoff; /* has_regs: the thread's flag (a byte) that a program runs */
+};
+
 struct bpfu_thunk {
 	const void *func;  /* [-2] */
 	const void *after; /* where the function's own code goes on */
 	_Atomic(const void *) *after_cell; /* has_regs: where that is found */
 	uint32_t arg_cnt;
-	bool has_exit;
+	enum bpfu_thunk_form form;
 	bool has_regs;
 	bool lean; /* has_regs: save bpfu_thunk_lean_words() of them only */
 	const void *arg;
 	uint64_t (*enter)(void *arg, uint64_t *ctx); /* nonzero: skip the function */
 	uint64_t (*leave)(void *arg, uint64_t *ctx);
+	const _Atomic uint64_t *epoch; /* has_regs, exit only: stored in the struct bpfu_call */
+	struct bpfu_thunk_single single;
 };
 
 /*

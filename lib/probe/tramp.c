@@ -12,6 +12,7 @@
 #include "probe/tramp.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct tramp_link {
 /* What the handlers walk; freed after a grace period. */
 struct progs {
 	struct bpfu_rcu_head rcu;
+	struct bpfu_run single[2];  /* at the entry, at the exit: the thunk's (struct bpfu_thunk_single) */
 	uint32_t end[KIND_CNT]; /* runs[] of a kind end here, and those of the next begin */
 	struct bpfu_run runs[];
 };
@@ -44,11 +46,13 @@ struct progs {
 struct bpfu_tramp {
 	struct bpfu_func *func;
 	struct bpfu_hook *hook;
-	const void *thunks[2];   /* without and with the exit; made when first needed, never freed */
+	const void *thunks[BPFU_THUNK_FORMS]; /* made when first needed, never freed */
 	_Atomic(struct progs *) progs;
 	struct tramp_link *links[KIND_CNT];
 	uint32_t link_cnt;
 };
+
+static struct progs nothing; /* what the thunks find where nothing is attached */
 
 /* ---- at run time ---- */
 
@@ -76,14 +80,12 @@ static uint64_t on_enter(void *arg, uint64_t *ctx)
 	struct progs *p = atomic_load_explicit(&t->progs, memory_order_acquire);
 	uint64_t skip = 0;
 
-	if (bpfu_likely(p)) {
-		const struct bpfu_run *end = p->runs + p->end[KIND_FENTRY];
+	const struct bpfu_run *end = p->runs + p->end[KIND_FENTRY];
 
-		for (const struct bpfu_run *run = p->runs; run < end; run++)
-			bpfu_run(run, ctx);
-		if (bpfu_unlikely(p->end[KIND_FENTRY] != p->end[KIND_FMOD_RET]))
-			skip = run_fmod_ret(t, p, ctx);
-	}
+	for (const struct bpfu_run *run = p->runs; run < end; run++)
+		bpfu_run(run, ctx);
+	if (p->end[KIND_FENTRY] != p->end[KIND_FMOD_RET])
+		skip = run_fmod_ret(t, p, ctx);
 	bpfu_run_leave(entered);
 	return skip;
 }
@@ -95,12 +97,9 @@ static uint64_t on_leave(void *arg, uint64_t *ctx)
 	struct progs *p = atomic_load_explicit(&t->progs, memory_order_acquire);
 
 	ctx[BPFU_FUNC_CTX_CNT] |= BPFU_FUNC_CTX_HAS_RET;
-	if (bpfu_likely(p)) {
-		const struct bpfu_run *end = p->runs + p->end[KIND_FEXIT];
-
-		for (const struct bpfu_run *run = p->runs + p->end[KIND_FMOD_RET]; run < end; run++)
-			bpfu_run(run, ctx);
-	}
+	for (const struct bpfu_run *run = p->runs + p->end[KIND_FMOD_RET];
+	     run < p->runs + p->end[KIND_FEXIT]; run++)
+		bpfu_run(run, ctx);
 	bpfu_run_leave(entered);
 	return 0;
 }
@@ -112,9 +111,18 @@ static void progs_free(struct bpfu_rcu_head *head)
 	free(bpfu_container_of(head, struct progs, rcu));
 }
 
+/* Publish @p; nobody needs what was there before after a grace period. */
+static void progs_set(struct bpfu_tramp *t, struct progs *p)
+{
+	struct progs *old = atomic_exchange(&t->progs, p);
+
+	if (old != &nothing)
+		bpfu_call_rcu(&old->rcu, progs_free);
+}
+
 static struct progs *progs_new(const struct bpfu_tramp *t)
 {
-	struct progs *p = malloc(sizeof(*p) + t->link_cnt * sizeof(p->runs[0]));
+	struct progs *p = calloc(1, sizeof(*p) + t->link_cnt * sizeof(p->runs[0]));
 	uint32_t cnt = 0;
 
 	if (!p)
@@ -124,37 +132,52 @@ static struct progs *progs_new(const struct bpfu_tramp *t)
 			p->runs[cnt++] = bpfu_run_of(l->link.prog, l->cookie);
 		p->end[kind] = cnt;
 	}
+	if (p->end[KIND_FMOD_RET] == 1 && !t->links[KIND_FMOD_RET])
+		p->single[0] = bpfu_run_single(&p->runs[0]);
+	if (p->end[KIND_FEXIT] - p->end[KIND_FMOD_RET] == 1)
+		p->single[1] = bpfu_run_single(&p->runs[p->end[KIND_FMOD_RET]]);
 	return p;
 }
 
-static int thunk_new(struct bpfu_tramp *t, bool has_exit)
+static int thunk_new(struct bpfu_tramp *t, enum bpfu_thunk_form form)
 {
 	struct bpfu_thunk thunk = {
 		.func = t->func->addr,
 		.after = bpfu_site_after(&t->hook->site),
 		.arg_cnt = t->func->decl.arg_cnt,
-		.has_exit = has_exit,
+		.form = form,
 		.arg = t,
 		.enter = on_enter,
 		.leave = on_leave,
+		.single = {
+			.list = &t->progs,
+			.run = { offsetof(struct progs, single[0]), offsetof(struct progs, single[1]) },
+		},
 	};
 
-	return bpfu_thunk_make(&thunk, &t->thunks[has_exit]);
+	return bpfu_thunk_make(&thunk, &t->thunks[form]);
+}
+
+static enum bpfu_thunk_form form_of(const struct bpfu_tramp *t)
+{
+	if (t->links[KIND_FMOD_RET] || (t->links[KIND_FEXIT] && t->links[KIND_FENTRY]))
+		return BPFU_THUNK_BOTH;
+	return t->links[KIND_FEXIT] ? BPFU_THUNK_EXIT : BPFU_THUNK_ENTRY;
 }
 
 /* Make the function lead to what its attachments need. */
 static int point_site(struct bpfu_tramp *t)
 {
-	bool has_exit = t->links[KIND_FMOD_RET] || t->links[KIND_FEXIT];
+	enum bpfu_thunk_form form = form_of(t);
 	const void *old = t->hook->tramp_thunk;
 	int err;
 
-	if (t->link_cnt && !t->thunks[has_exit]) {
-		err = thunk_new(t, has_exit);
+	if (t->link_cnt && !t->thunks[form]) {
+		err = thunk_new(t, form);
 		if (err)
 			return err;
 	}
-	t->hook->tramp_thunk = t->link_cnt ? t->thunks[has_exit] : NULL;
+	t->hook->tramp_thunk = t->link_cnt ? t->thunks[form] : NULL;
 	err = bpfu_hook_point(&t->hook, 1);
 	if (err)
 		t->hook->tramp_thunk = old;
@@ -164,24 +187,23 @@ static int point_site(struct bpfu_tramp *t)
 /* Publish what the links say. Programs first when there are more, the code first when less. */
 static int update(struct bpfu_tramp *t, bool more)
 {
-	struct progs *p = progs_new(t), *old;
+	struct progs *p = t->link_cnt ? progs_new(t) : &nothing, *old;
 	int err;
 
 	if (!p)
 		return -ENOMEM;
-	old = atomic_load(&t->progs);
-	if (more)
-		atomic_store(&t->progs, p);
-	err = point_site(t);
-	if (err && more) {
-		atomic_store(&t->progs, old);
-		old = p;
+	if (!more) {
+		point_site(t);
+		progs_set(t, p);
+		return 0;
 	}
-	if (!more)
-		atomic_store(&t->progs, p);
-	if (old)
+	old = atomic_exchange(&t->progs, p);
+	err = point_site(t);
+	if (err)
+		progs_set(t, old);
+	else if (old != &nothing)
 		bpfu_call_rcu(&old->rcu, progs_free);
-	return more ? err : 0;
+	return err;
 }
 
 static void unlink_from(struct tramp_link *l)
@@ -207,6 +229,7 @@ static int tramp_get(struct bpfu_func *func, struct bpfu_tramp **out)
 			return -ENOMEM;
 		hook->tramp->func = func;
 		hook->tramp->hook = hook;
+		atomic_init(&hook->tramp->progs, &nothing);
 	}
 	*out = hook->tramp;
 	return 0;
@@ -227,12 +250,9 @@ static void link_unlink(struct bpfu_link *link)
 	unlink_from(l);
 	/* Without memory for a shorter list the old one must go all the same: run nothing then. */
 	if (update(l->tramp, false)) {
-		struct progs *old = atomic_exchange(&l->tramp->progs, NULL);
-
 		bpfu_warn("function '%s': out of memory: all its programs are off until the next "
 			  "one is attached or detached", l->tramp->func->decl.name);
-		if (old)
-			bpfu_call_rcu(&old->rcu, progs_free);
+		progs_set(l->tramp, &nothing);
 	}
 	pthread_mutex_unlock(&bpfu_hook_lock);
 }

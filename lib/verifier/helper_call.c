@@ -512,6 +512,8 @@ static int check_allowed(struct bpfu_env *env, int32_t id, const struct bpfu_hel
 			     bpfu_helper_name(id), id, prog->type);
 		return -ENOTSUPP_;
 	}
+	if (id == BPF_FUNC_get_attach_cookie || id == BPF_FUNC_tail_call)
+		env->prog->reads_cookie = true;
 	*helper = h;
 	return 0;
 }

@@ -68,47 +68,47 @@ static struct x86_mem vector(int idx)
 	return x86_mem_bd(X86_RBP, -FRAME - VECTORS_SIZE + 16 * idx);
 }
 
-/* [-2] and, if not lean, what is neither argument nor saved by a plain store. */
+/* [-2] and, if not lean, what is neither argument nor saved by a plain store. Through r11, which is free. */
 static void fill_rest(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 {
 	if (!t->lean) {
-		x86_load(cb, 8, X86_RAX, x86_mem_bd(X86_RBP, 0));
-		x86_store(cb, 8, pt_word(PT_RBP), X86_RAX);
-		x86_lea(cb, true, X86_RAX, x86_mem_bd(X86_RBP, 8));
-		x86_store(cb, 8, pt_word(PT_RSP), X86_RAX);
+		x86_load(cb, 8, X86_R11, x86_mem_bd(X86_RBP, 0));
+		x86_store(cb, 8, pt_word(PT_RBP), X86_R11);
+		x86_lea(cb, true, X86_R11, x86_mem_bd(X86_RBP, 8));
+		x86_store(cb, 8, pt_word(PT_RSP), X86_R11);
 		x86_store_i(cb, 8, pt_word(PT_ORIG_RAX), -1);
 		x86_store_i(cb, 8, pt_word(PT_CS), USER_CS);
 		x86_store_i(cb, 8, pt_word(PT_SS), USER_SS);
 		x86_store_i(cb, 8, pt_word(PT_FLAGS), FLAGS);
 	}
-	x86_movabs(cb, X86_RAX, bpfu_u64(t->func));
-	x86_store(cb, 8, pt_word(-2), X86_RAX);
+	x86_movabs(cb, X86_R11, bpfu_u64(t->func));
+	x86_store(cb, 8, pt_word(-2), X86_R11);
 	if (!t->lean)
-		x86_store(cb, 8, pt_word(PT_RIP), X86_RAX);
+		x86_store(cb, 8, pt_word(PT_RIP), X86_R11);
 }
 
-static void call_handler(struct bpfu_codebuf *cb, const void *fn, const void *arg)
-{
-	x86_movabs(cb, X86_RDI, bpfu_u64(arg));
-	x86_lea(cb, true, X86_RSI, pt_word(0));
-	x86_movabs(cb, X86_RAX, bpfu_u64(fn));
-	x86_call_r(cb, X86_RAX);
-}
-
-static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, bool vectors)
+static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, bool vectors,
+		  struct bpfu_x86_single *single)
 {
 	uint32_t restored = restored_cnt(t->arg_cnt);
 
 	for (uint32_t i = 0; i < (t->lean ? restored : BPFU_ARRAY_SIZE(saved)); i++)
 		x86_store(cb, 8, pt_word(saved[i].word), saved[i].reg);
-	for (int i = 0; i < 8 && vectors; i++)
+	for (int i = 0; i < 8 && vectors && t->form != BPFU_THUNK_EXIT; i++)
 		x86_movups_store(cb, vector(i), i);
 	fill_rest(cb, t);
-	call_handler(cb, t->enter, t->arg);
-	for (uint32_t i = 0; i < restored; i++)
-		x86_load(cb, 8, saved[i].reg, pt_word(saved[i].word));
-	for (int i = 0; i < 8 && vectors; i++)
-		x86_movups_load(cb, i, vector(i));
+	if (t->form == BPFU_THUNK_EXIT) {
+		/* Nothing is run, so that nothing needs to be restored. */
+		x86_movabs(cb, X86_R11, bpfu_u64(t->epoch));
+		x86_load(cb, 8, X86_R11, x86_mem_bd(X86_R11, 0));
+		x86_store(cb, 8, single->slot, X86_R11);
+	} else {
+		bpfu_x86_single(cb, single);
+		for (uint32_t i = 0; i < restored; i++)
+			x86_load(cb, 8, saved[i].reg, pt_word(saved[i].word));
+		for (int i = 0; i < 8 && vectors; i++)
+			x86_movups_load(cb, i, vector(i));
+	}
 	x86_movabs(cb, X86_R11, bpfu_u64(t->after_cell));
 }
 
@@ -130,34 +130,43 @@ static void call_function(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 		x86_alu_ri(cb, X86_ADD, true, X86_RSP, room);
 }
 
-static void leave(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, bool vectors)
+static void leave(struct bpfu_codebuf *cb, bool vectors, struct bpfu_x86_single *single)
 {
 	x86_store(cb, 8, pt_word(PT_RAX), X86_RAX);
 	x86_store(cb, 8, pt_word(PT_RDX), X86_RDX);
 	for (int i = 0; i < 2 && vectors; i++)
 		x86_movups_store(cb, vector(i), i);
-	call_handler(cb, t->leave, t->arg);
+	bpfu_x86_single(cb, single);
 	x86_load(cb, 8, X86_RAX, pt_word(PT_RAX));
 	x86_load(cb, 8, X86_RDX, pt_word(PT_RDX));
 	for (int i = 0; i < 2 && vectors; i++)
 		x86_movups_load(cb, i, vector(i));
 }
 
-void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
+void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
 {
 	bool vectors = t->arg_cnt == BPFU_THUNK_ANY_ARGS;
+	struct bpfu_x86_single enter_single = {
+		.thunk = t, .base = base, .ctx = pt_word(0), .slot = pt_word(-1),
+	};
+	struct bpfu_x86_single leave_single = enter_single;
 
 	x86_push(cb, X86_RBP);
 	x86_mov_rr(cb, true, X86_RBP, X86_RSP);
 	x86_alu_ri(cb, X86_SUB, true, X86_RSP, vectors ? FRAME + VECTORS_SIZE : FRAME);
-	enter(cb, t, vectors);
-	if (!t->has_exit) {
+	enter(cb, t, vectors, &enter_single);
+	if (t->form == BPFU_THUNK_ENTRY) {
 		x86_leave(cb);
 		x86_jmp_m(cb, x86_mem_bd(X86_R11, 0));
+		bpfu_x86_single_rest(cb, &enter_single);
 		return;
 	}
+	leave_single.is_leave = true;
 	call_function(cb, t);
-	leave(cb, t, vectors);
+	leave(cb, vectors, &leave_single);
 	x86_leave(cb);
 	x86_ret(cb);
+	if (t->form == BPFU_THUNK_BOTH)
+		bpfu_x86_single_rest(cb, &enter_single);
+	bpfu_x86_single_rest(cb, &leave_single);
 }

@@ -5,6 +5,7 @@
  *      higher   | argument 7 …       |   of the caller
  *               | return address     |
  *               | caller's rbp       | <- rbp
+ *               | a word of single.c |
  *               | rdx of the return  |
  *               | [n] return value   |
  *               | [n-1] … [0]        | <- rsp + 16 = ctx
@@ -12,6 +13,7 @@
  *               | [-2] function      | <- rsp
  *               | arguments 7 …      |   copies, during the call
  */
+#include "helper/func_ctx.h"
 #include "jit/x86_64/encode.h"
 #include "probe/x86_64/thunk.h"
 
@@ -43,15 +45,6 @@ static void restore_args(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 		x86_load(cb, 8, arg_regs[i], ctx_word((int)i));
 }
 
-/* Through rax: the length must not depend on the distance. */
-static void call_handler(struct bpfu_codebuf *cb, const void *fn, const void *arg)
-{
-	x86_movabs(cb, X86_RDI, bpfu_u64(arg));
-	x86_lea(cb, true, X86_RSI, ctx_word(0));
-	x86_movabs(cb, X86_RAX, bpfu_u64(fn));
-	x86_call_r(cb, X86_RAX);
-}
-
 /* The site is within reach of the thunk, as the thunk is of the site. */
 static int32_t distance(const struct bpfu_codebuf *cb, uint64_t base, const void *to, unsigned len)
 {
@@ -74,57 +67,72 @@ static void call_function(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, u
 		x86_alu_ri(cb, X86_ADD, true, X86_RSP, room);
 }
 
-static void jump(struct bpfu_codebuf *cb, unsigned cc, int32_t rel)
+static void jump(struct bpfu_codebuf *cb, int32_t rel)
 {
 	uint8_t *p = bpfu_codebuf_room(cb);
 
-	bpfu_codebuf_commit(cb, p + x86_put_branch(p, cc, true, rel));
+	bpfu_codebuf_commit(cb, p + x86_put_branch(p, X86_JMP, true, rel));
+}
+
+static struct bpfu_x86_single single_of(const struct bpfu_thunk *t, uint64_t base, bool is_leave)
+{
+	return (struct bpfu_x86_single){
+		.thunk = t,
+		.base = base,
+		.is_leave = is_leave,
+		.ctx = ctx_word(0),
+		/* Behind the return value, and behind rdx. */
+		.slot = ctx_word((int)t->arg_cnt + (t->form == BPFU_THUNK_ENTRY ? 0 : 2)),
+	};
 }
 
 static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
 {
 	struct x86_mem ret = ctx_word((int)t->arg_cnt), ret_high = ctx_word((int)t->arg_cnt + 1);
-	uint32_t branch;
+	struct bpfu_x86_single enter = single_of(t, base, false), leave = single_of(t, base, true);
 
-	x86_store_i(cb, 8, ret, 0);
-	call_handler(cb, t->enter, t->arg);
-	x86_test_rr(cb, true, X86_RAX, X86_RAX);
-	branch = cb->len;
-	jump(cb, X86_CC_NE, 0);
-	restore_args(cb, t);
+	if (t->form == BPFU_THUNK_BOTH) {
+		x86_store_i(cb, 8, ret, 0);
+		bpfu_x86_single(cb, &enter);
+		restore_args(cb, t);
+	}
 	call_function(cb, t, base);
 	x86_store(cb, 8, ret, X86_RAX);
 	x86_store(cb, 8, ret_high, X86_RDX);
-	if (!cb->err)
-		x86_put_branch(cb->data + branch, X86_CC_NE, true,
-			       (int32_t)(cb->len - branch - x86_branch_long_len(X86_CC_NE)));
-	call_handler(cb, t->leave, t->arg);
+	enter.skip = cb->len;
+	x86_store_i(cb, 8, ctx_word(BPFU_FUNC_CTX_CNT), (int32_t)t->arg_cnt | BPFU_FUNC_CTX_HAS_RET);
+	bpfu_x86_single(cb, &leave);
 	x86_load(cb, 8, X86_RAX, ret);
 	x86_load(cb, 8, X86_RDX, ret_high);
 	x86_leave(cb);
 	x86_ret(cb);
+	if (t->form == BPFU_THUNK_BOTH)
+		bpfu_x86_single_rest(cb, &enter);
+	bpfu_x86_single_rest(cb, &leave);
 }
 
 void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
 {
+	struct bpfu_x86_single enter = single_of(t, base, false);
 	int32_t words;
 
 	if (t->has_regs) {
-		bpfu_x86_regs_thunk(cb, t);
+		bpfu_x86_regs_thunk(cb, t, base);
 		return;
 	}
-	words = 2 + (int32_t)t->arg_cnt + (t->has_exit ? 2 : 0);
+	words = 3 + (int32_t)t->arg_cnt + (t->form == BPFU_THUNK_ENTRY ? 0 : 2);
 
 	x86_push(cb, X86_RBP);
 	x86_mov_rr(cb, true, X86_RBP, X86_RSP);
 	x86_alu_ri(cb, X86_SUB, true, X86_RSP, BPFU_ROUND_UP(8 * words, 16));
 	save_args(cb, t);
-	if (t->has_exit) {
+	if (t->form != BPFU_THUNK_ENTRY) {
 		with_exit(cb, t, base);
 		return;
 	}
-	call_handler(cb, t->enter, t->arg);
+	bpfu_x86_single(cb, &enter);
 	restore_args(cb, t);
 	x86_leave(cb);
-	jump(cb, X86_JMP, distance(cb, base, t->after, x86_branch_long_len(X86_JMP)));
+	jump(cb, distance(cb, base, t->after, x86_branch_long_len(X86_JMP)));
+	bpfu_x86_single_rest(cb, &enter);
 }
