@@ -19,3 +19,17 @@ bpfu_helper_fn bpfu_call_target(int32_t id)
 		return internal_calls[id - BPFU_CALL_HASH_SLOT];
 	return helper ? helper->fn : NULL;
 }
+
+unsigned bpfu_call_args(int32_t id)
+{
+	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
+	unsigned cnt = 0;
+
+	if (bpfu_call_is_internal(id))
+		return 2; /* map and key */
+	if (!helper || id == BPF_FUNC_trace_printk) /* what is printed is not in its prototype */
+		return 5;
+	while (cnt < 5 && helper->arg[cnt] != BPFU_ARG_NONE)
+		cnt++;
+	return cnt;
+}

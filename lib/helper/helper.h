@@ -93,6 +93,9 @@ static inline bool bpfu_call_is_internal(int32_t id)
 /* What a call of @id in a rewritten program calls: a helper's body or an internal function; or NULL. */
 bpfu_helper_fn bpfu_call_target(int32_t id);
 
+/* How many of r1 … r5 such a call may read; 5 for what is not known. */
+unsigned bpfu_call_args(int32_t id);
+
 /* Bodies that rewrite/, the verifier and tests call by name are declared in helper/bodies.h. */
 
 #endif

@@ -43,6 +43,7 @@ struct bpfu_jit_backend {
 	const char *name;         /* as in `uname -m` */
 	uint32_t cpu_all;         /* every feature bit it knows */
 	bool disp_from_end;       /* see struct bpfu_layout */
+	bool uses_zext;           /* facts.zext_in */
 	uint8_t bytes_per_insn;   /* a guess, for the first allocation */
 
 	/* Features of the machine we run on, 0 elsewhere. */

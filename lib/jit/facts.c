@@ -2,12 +2,13 @@
 /*
  * Facts about a program; see facts.h.
  *
- * Liveness is the textbook backward analysis, swept over each function from its end to its start
- * until nothing changes. A sweep settles everything but loops; each level of nesting may take
- * another. Programs that have not settled after MAX_SWEEPS are given "everything is live", which
- * is always right and only costs quality. Reads of an instruction whose result nobody reads do not count,
- * so that whole chains of such are found dead. Which registers have a zero upper half is found in the
- * same way, forwards; the answer that is always right is "none".
+ * Liveness is the textbook backward analysis: each function is walked from its end to its start. Where
+ * the start of a loop turns out to read more than the branches back to it have assumed, the walk goes
+ * back to the last of them, and comes through the loop once more. A function that has taken the work of
+ * MAX_SWEEPS walks is given "everything is live", which is always right and only costs quality. Reads of an
+ * instruction whose result nobody reads do not count, so that whole chains of such are found dead. A
+ * call reads what the function called does, which is solved first. Which registers have a zero upper half is
+ * found in the same way, forwards; the answer that is always right is "none".
  */
 #include "jit/facts.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "helper/helper.h"
 #include "obj/prog.h"
 
 #define MAX_SWEEPS 12
@@ -51,7 +53,7 @@ uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
 		  BPFU_ZEXT_SET : BPFU_ZEXT_CLEAR))
 #define ROW_JMP(c)                                                                                 \
 	(IS_OP(c, BPF_JA) || IS_OP(c, BPF_JCOND) ? 0 : BPFU_USE_DST | (IS_X(c) ? BPFU_USE_SRC : 0))
-#define ROW(c)                                                                                     \
+#define ROW_REGS(c)                                                                                    \
 	((c) == (BPF_JMP | BPF_CALL)		     ? BPFU_IS_CALL | BPFU_ZEXT_OTHER :            \
 	 (c) == (BPF_JMP | BPF_EXIT)		     ? BPFU_IS_EXIT :                              \
 	 (c) == (BPF_JMP | BPFU_TAIL_CALL)	     ? BPFU_IS_TAIL_CALL :                         \
@@ -64,6 +66,21 @@ uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
 	 BPF_MODE(c) == BPF_ATOMIC		     ? BPFU_USE_DST | BPFU_USE_SRC |               \
 						       BPFU_IS_ATOMIC | BPFU_ZEXT_OTHER :          \
 						       BPFU_USE_DST | BPFU_USE_SRC)
+#define ROW_IS_PURE(c)                                                                             \
+	(BPF_CLASS(c) == BPF_ALU || BPF_CLASS(c) == BPF_ALU64 ||                                   \
+	 (c) == (BPF_LD | BPF_IMM | BPF_DW) ||                                                     \
+	 (BPF_CLASS(c) == BPF_LDX && (BPF_MODE(c) == BPF_MEM || BPF_MODE(c) == BPF_MEMSX)))
+#define ROW_IS_JUMP(c)                                                                             \
+	(BPF_CLASS(c) == BPF_JMP32 ||                                                              \
+	 (BPF_CLASS(c) == BPF_JMP && !(ROW_REGS(c) & BPFU_IS_SPECIAL)))
+#define ROW_IS_DIV(c)                                                                              \
+	((BPF_CLASS(c) == BPF_ALU || BPF_CLASS(c) == BPF_ALU64) &&                                 \
+	 (IS_OP(c, BPF_DIV) || IS_OP(c, BPF_MOD)))
+#define ROW(c)                                                                                     \
+	(ROW_REGS(c) | (ROW_IS_PURE(c) ? BPFU_IS_PURE : 0) | (ROW_IS_JUMP(c) ? BPFU_IS_JUMP : 0) | \
+	 (ROW_IS_DIV(c) ? BPFU_IS_DIV : 0) |                                                       \
+	 ((c) == (BPF_LD | BPF_IMM | BPF_DW) ? BPFU_IS_LD : 0) |                                   \
+	 (BPF_CLASS(c) != BPF_LDX && ROW_REGS(c) & BPFU_USE_SRC ? BPFU_SRC_OPERAND : 0))
 #define ROWS4(c) ROW(c), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3)
 #define ROWS16(c) ROWS4(c), ROWS4((c) + 4), ROWS4((c) + 8), ROWS4((c) + 12)
 #define ROWS64(c) ROWS16(c), ROWS16((c) + 16), ROWS16((c) + 32), ROWS16((c) + 48)
@@ -109,74 +126,98 @@ int bpfu_facts_func_at(const struct bpfu_facts *facts, uint32_t idx)
 	return -1;
 }
 
-/* Other uses than as the base of an address and in r = r10. */
-static bool fp_is_operand(const struct bpf_insn *insn)
+/* r10 is read or written: is it more than the base of an address and the source of r = r10? */
+static bool fp_is_operand(const struct bpf_insn *insn, unsigned row)
 {
-	bool src = insn->src_reg == BPF_REG_10;
-
-	switch (BPF_CLASS(insn->code)) {
-	case BPF_ALU64:
-		if (insn->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !insn->off)
-			return false;
-		return src && BPF_SRC(insn->code) == BPF_X;
-	case BPF_ALU:
-		return src && BPF_SRC(insn->code) == BPF_X;
-	case BPF_STX:
-		return src && (BPF_MODE(insn->code) != BPF_ATOMIC || insn->imm != BPF_LOAD_ACQ);
-	case BPF_JMP:
-	case BPF_JMP32:
-		return insn->dst_reg == BPF_REG_10 || (src && BPF_SRC(insn->code) == BPF_X);
-	default:
+	if (row & BPFU_IS_JUMP && insn->dst_reg == BPF_REG_10)
+		return true;
+	if (!(row & BPFU_SRC_OPERAND) || insn->src_reg != BPF_REG_10)
 		return false;
-	}
+	if (row & BPFU_IS_ATOMIC && insn->imm == BPF_LOAD_ACQ)
+		return false;
+	return insn->code != (BPF_ALU64 | BPF_MOV | BPF_X) || insn->off;
 }
 
-static int scan_insn(struct bpfu_facts *facts, struct bpfu_func_facts *func,
+static int scan_ld_imm64(struct bpfu_facts *facts, struct bpfu_func_facts *func,
+			 const struct bpf_insn *insns, uint32_t idx)
+{
+	if (idx + 1 >= func->end)
+		return -EINVAL;
+	facts->flags[idx + 1] |= BPFU_FACT_SECOND;
+	if (!bpfu_insn_is_pseudo_func(&insns[idx]))
+		return 0;
+	facts->has_callbacks = true;
+	return bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insns[idx].imm) < 0 ? -EINVAL : 0;
+}
+
+static int scan_jump(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 		     const struct bpf_insn *insns, uint32_t idx)
 {
+	uint32_t target = bpfu_insn_jump_target(insns, idx);
+
+	if (target < func->start || target >= func->end)
+		return -EINVAL;
+	func->has_may_goto |= insns[idx].code == (BPF_JMP | BPF_JCOND);
+	facts->flags[target] |= BPFU_FACT_TARGET;
+	if (target <= idx) {
+		facts->flags[target] |= BPFU_FACT_LOOP;
+		facts->back_from[target] = idx;
+		func->has_loop = true;
+	}
+	return 0;
+}
+
+/* What most instructions are not. */
+static int scan_special(struct bpfu_facts *facts, struct bpfu_func_facts *func,
+			const struct bpf_insn *insns, uint32_t idx, unsigned row)
+{
 	const struct bpf_insn *insn = &insns[idx];
-	uint16_t use, def;
-	uint32_t target;
-	int callee;
 
-	if (insn->dst_reg >= facts->reg_cnt || insn->src_reg >= facts->reg_cnt)
-		return -EINVAL;
-	bpfu_insn_use_def(insn, &use, &def);
-	func->fp_is_operand |= fp_is_operand(insn);
-	if (BPF_CLASS(insn->code) == BPF_ALU || BPF_CLASS(insn->code) == BPF_ALU64)
-		func->has_div |= BPF_OP(insn->code) == BPF_DIV || BPF_OP(insn->code) == BPF_MOD;
-	else
-		func->has_atomic |= (bpfu_regs_rows[insn->code] & BPFU_IS_ATOMIC) != 0;
-	if (def & BIT(BPF_REG_10))
-		return -EINVAL;
-
-	if (bpfu_insn_is_ld_imm64(insn)) {
-		if (idx + 1 >= func->end)
-			return -EINVAL;
-		facts->flags[idx + 1] |= BPFU_FACT_SECOND;
-		if (!bpfu_insn_is_pseudo_func(insn))
-			return 0;
-		callee = bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insn->imm);
-		if (callee < 0)
-			return -EINVAL;
-	} else if (insn->code == (BPF_JMP | BPF_CALL)) {
-		func->has_call = true;
-		if (insn->src_reg == BPF_PSEUDO_CALL &&
-		    bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insn->imm) < 0)
-			return -EINVAL;
-	} else if (insn->code == (BPF_JMP | BPFU_TAIL_CALL)) {
+	if (row & BPFU_IS_LD)
+		return scan_ld_imm64(facts, func, insns, idx);
+	if (row & BPFU_IS_JUMP)
+		return scan_jump(facts, func, insns, idx);
+	if (row & BPFU_IS_TAIL_CALL)
 		func->has_tail_call = func->tail_reach = true;
-	} else if (bpfu_facts_is_jump(insn)) {
-		target = bpfu_insn_jump_target(insns, idx);
-		if (target < func->start || target >= func->end)
+	if (!(row & BPFU_IS_CALL))
+		return 0;
+	func->has_call = true;
+	if (insn->src_reg == BPF_PSEUDO_CALL &&
+	    bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insn->imm) < 0)
+		return -EINVAL;
+	return 0;
+}
+
+static int scan_insns(struct bpfu_facts *facts, struct bpfu_func_facts *func,
+		      const struct bpf_insn *insns)
+{
+	unsigned rows = 0;
+
+	for (uint32_t i = func->start; i < func->end; i++) {
+		const struct bpf_insn *insn = &insns[i];
+		unsigned row = bpfu_regs_rows[insn->code];
+
+		if (facts->flags[i] & BPFU_FACT_SECOND)
+			continue;
+		if (insn->dst_reg >= facts->reg_cnt || insn->src_reg >= facts->reg_cnt)
 			return -EINVAL;
-		func->has_may_goto |= insn->code == (BPF_JMP | BPF_JCOND);
-		facts->flags[target] |= BPFU_FACT_TARGET;
-		if (target <= idx) {
-			facts->flags[target] |= BPFU_FACT_LOOP;
-			func->has_loop = true;
+		rows |= row;
+		if (bpfu_unlikely((insn->dst_reg == BPF_REG_10 &&
+				   row & (BPFU_DEF_DST | BPFU_IS_ATOMIC | BPFU_IS_JUMP)) ||
+				  (insn->src_reg == BPF_REG_10 && row & BPFU_SRC_OPERAND))) {
+			func->fp_is_operand |= fp_is_operand(insn, row);
+			if (bpfu_insn_def(insn) & BIT(BPF_REG_10))
+				return -EINVAL;
+		}
+		if (row & (BPFU_IS_LD | BPFU_IS_JUMP | BPFU_IS_CALL | BPFU_IS_TAIL_CALL)) {
+			int err = scan_special(facts, func, insns, i, row);
+
+			if (err)
+				return err;
 		}
 	}
+	func->has_div = rows & BPFU_IS_DIV;
+	func->has_atomic = rows & BPFU_IS_ATOMIC;
 	return 0;
 }
 
@@ -211,17 +252,12 @@ static void mark_inner_loops(struct bpfu_facts *facts, const struct bpfu_func_fa
 static int scan_func(struct bpfu_facts *facts, uint32_t f, const struct bpf_insn *insns)
 {
 	struct bpfu_func_facts *func = &facts->funcs[f];
+	int err;
 
 	facts->flags[func->start] |= BPFU_FACT_TARGET;
-	for (uint32_t i = func->start; i < func->end; i++) {
-		int err;
-
-		if (facts->flags[i] & BPFU_FACT_SECOND)
-			continue;
-		err = scan_insn(facts, func, insns, i);
-		if (err)
-			return err;
-	}
+	err = scan_insns(facts, func, insns);
+	if (err)
+		return err;
 	for (uint32_t i = func->start; i < func->end; i++)
 		if ((facts->flags[i] & (BPFU_FACT_SECOND | BPFU_FACT_TARGET)) ==
 		    (BPFU_FACT_SECOND | BPFU_FACT_TARGET))
@@ -267,36 +303,90 @@ uint16_t bpfu_facts_live_out_jump(const struct bpfu_facts *facts, const struct b
 	return insn->code == (BPF_JMP | BPF_EXIT) ? 0 : facts->live_in[idx + 1];
 }
 
-/* One sweep. True if what a branch backwards had read has changed since. */
-static bool live_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
-		       const struct bpf_insn *insns)
+uint16_t bpfu_facts_call_args(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+			      uint32_t idx)
 {
-	bool again = false;
+	const struct bpfu_func_facts *callee;
+
+	if (insns[idx].src_reg != BPF_PSEUDO_CALL)
+		return (uint16_t)(((2u << bpfu_call_args(insns[idx].imm)) - 1) & CALL_ARGS);
+	callee = &facts->funcs[bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insns[idx].imm)];
+	/* Functions that call each other in turn do not get past the verifier. */
+	return callee->solved == BPFU_SOLVED ? facts->live_in[callee->start] & CALL_ARGS : CALL_ARGS;
+}
+
+static void solve_live(struct bpfu_facts *facts, struct bpfu_func_facts *func,
+		       const struct bpf_insn *insns);
+
+static uint16_t solve_call(struct bpfu_facts *facts, const struct bpf_insn *insns, uint32_t idx)
+{
+	if (insns[idx].src_reg == BPF_PSEUDO_CALL) {
+		int f = bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insns[idx].imm);
+
+		if (facts->funcs[f].solved == BPFU_UNSOLVED)
+			solve_live(facts, &facts->funcs[f], insns);
+	}
+	return bpfu_facts_call_args(facts, insns, idx);
+}
+
+/* What is read before the instruction at @i, if after it @out is. What is dead reads nothing. */
+static uint16_t live_before(struct bpfu_facts *facts, const struct bpf_insn *insns, uint32_t i,
+			    uint16_t out)
+{
+	unsigned row = bpfu_regs_rows[insns[i].code];
+	uint16_t use, def;
+
+	bpfu_insn_use_def(&insns[i], &use, &def);
+	if (row & (BPFU_IS_JUMP | BPFU_IS_EXIT))
+		out = bpfu_facts_live_out_jump(facts, insns, i);
+	else if (row & BPFU_IS_CALL)
+		use = solve_call(facts, insns, i);
+	return out & def || !(row & BPFU_IS_PURE) ? (out & (uint16_t)~def) | use : out;
+}
+
+/* False: it took too long. */
+static bool walk_live(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
+		      const struct bpf_insn *insns)
+{
+	uint64_t work = (uint64_t)MAX_SWEEPS * (func->end - func->start);
+	uint16_t live = 0;
 
 	for (uint32_t i = func->end; i-- > func->start;) {
-		uint16_t use, def, in;
-
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
-		bpfu_insn_use_def(&insns[i], &use, &def);
-		in = bpfu_facts_live_out(facts, insns, i);
-		/* What is dead reads nothing. */
-		if (in & def || !bpfu_insn_is_pure(&insns[i]))
-			in = (in & (uint16_t)~def) | use;
-		if (facts->flags[i] & BPFU_FACT_LOOP && in != facts->live_in[i])
-			again = true;
-		facts->live_in[i] = in;
+		live = live_before(facts, insns, i, live);
+		if (facts->flags[i] & BPFU_FACT_LOOP && live != facts->live_in[i]) {
+			uint32_t again = facts->back_from[i] + 1;
+
+			if (work < again - i)
+				return false;
+			work -= again - i;
+			facts->live_in[i] = live;
+			i = again; /* a branch, which needs no "live" */
+			continue;
+		}
+		facts->live_in[i] = live;
 	}
-	return again;
+	return true;
+}
+
+static void solve_live(struct bpfu_facts *facts, struct bpfu_func_facts *func,
+		       const struct bpf_insn *insns)
+{
+	func->solved = BPFU_SOLVING;
+	if (!walk_live(facts, func, insns))
+		for (uint32_t i = func->start; i < func->end; i++)
+			facts->live_in[i] = ALL_REGS;
+	func->solved = BPFU_SOLVED;
 }
 
 /* The registers of what is lowered. */
 static uint16_t find_used(const struct bpfu_facts *facts, const struct bpfu_func_facts *func,
 			  const struct bpf_insn *insns)
 {
-	uint16_t used = 0, use, def;
+	uint16_t used = 0, use, def, all = (uint16_t)((1u << facts->reg_cnt) - 1);
 
-	for (uint32_t i = func->start; i < func->end; i++) {
+	for (uint32_t i = func->start; i < func->end && used != all; i++) {
 		if (facts->flags[i] & BPFU_FACT_SECOND || bpfu_facts_is_dead(facts, insns, i))
 			continue;
 		bpfu_insn_use_def(&insns[i], &use, &def);
@@ -307,24 +397,17 @@ static uint16_t find_used(const struct bpfu_facts *facts, const struct bpfu_func
 
 static void find_live(struct bpfu_facts *facts, const struct bpf_insn *insns)
 {
-	for (uint32_t f = 0; f < facts->func_cnt; f++) {
-		struct bpfu_func_facts *func = &facts->funcs[f];
-		int sweep = 0;
-
-		while (live_sweep(facts, func, insns))
-			if (++sweep == MAX_SWEEPS)
-				break;
-		if (sweep == MAX_SWEEPS)
-			for (uint32_t i = func->start; i < func->end; i++)
-				facts->live_in[i] = ALL_REGS;
-		func->used = find_used(facts, func, insns);
-	}
+	for (uint32_t f = 0; f < facts->func_cnt; f++)
+		if (facts->funcs[f].solved == BPFU_UNSOLVED)
+			solve_live(facts, &facts->funcs[f], insns);
+	for (uint32_t f = 0; f < facts->func_cnt; f++)
+		facts->funcs[f].used = find_used(facts, &facts->funcs[f], insns);
 }
 
 /* The address of the callback of an inlined bpf_loop() is still there, but nobody reads it. */
 static void find_callbacks(struct bpfu_facts *facts, const struct bpf_insn *insns)
 {
-	for (uint32_t i = 0; i < facts->funcs[facts->func_cnt - 1].end; i++) {
+	for (uint32_t i = 0; facts->has_callbacks && i < facts->funcs[facts->func_cnt - 1].end; i++) {
 		if (facts->flags[i] & BPFU_FACT_SECOND || !bpfu_insn_is_pseudo_func(&insns[i]))
 			continue;
 		if (facts->live_in[i + 2] & BIT(insns[i].dst_reg))
@@ -403,51 +486,59 @@ uint16_t bpfu_insn_zext_other(const struct bpf_insn *insn, uint16_t zext)
 	}
 }
 
-/* One sweep forwards. True if a place that had been passed already has changed. */
-static bool zext_sweep(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
-		       const struct bpf_insn *insns)
+/* What a branch at @i brings to its target. True if that is above and now knows less. */
+static bool zext_jump(struct bpfu_facts *facts, const struct bpf_insn *insns, uint32_t i,
+		      uint16_t zext)
 {
-	bool again = false;
-	uint16_t zext = 0;
+	uint32_t target = bpfu_insn_jump_target(insns, i);
+	uint16_t there = facts->zext_in[target];
 
-	facts->zext_in[func->start] = 0; /* nothing is known of arguments */
+	facts->zext_in[target] = there & zext;
+	return target <= i && (there & ~zext);
+}
+
+/* False: it took too long. */
+static bool walk_zext(struct bpfu_facts *facts, const struct bpfu_func_facts *func,
+		      const struct bpf_insn *insns)
+{
+	uint64_t work = (uint64_t)MAX_SWEEPS * (func->end - func->start);
+	uint16_t zext = 0; /* nothing is known of arguments */
+
 	for (uint32_t i = func->start; i < func->end; i++) {
 		const struct bpf_insn *insn = &insns[i];
+		unsigned row = bpfu_regs_rows[insn->code];
 
-		if (facts->flags[i] & BPFU_FACT_SECOND)
-			continue;
-		if (facts->flags[i] & BPFU_FACT_TARGET)
+		if (facts->flags[i] & (BPFU_FACT_SECOND | BPFU_FACT_TARGET)) {
+			if (facts->flags[i] & BPFU_FACT_SECOND)
+				continue;
 			zext = facts->zext_in[i] &= zext;
-		zext = bpfu_insn_zext(insn, zext);
-		if (bpfu_facts_is_jump(insn)) {
+		}
+		if (!(row & (BPFU_IS_JUMP | BPFU_IS_EXIT))) {
+			zext = bpfu_insn_zext(insn, zext);
+		} else if (row & BPFU_IS_JUMP && zext_jump(facts, insns, i, zext)) {
 			uint32_t target = bpfu_insn_jump_target(insns, i);
-			uint16_t there = facts->zext_in[target] & zext;
 
-			again |= target <= i && there != facts->zext_in[target];
-			facts->zext_in[target] = there;
-			if (BPF_OP(insn->code) == BPF_JA)
-				zext = ALL_REGS; /* the next place is reached from elsewhere only */
-		} else if (insn->code == (BPF_JMP | BPF_EXIT)) {
+			if (work < i - target)
+				return false;
+			work -= i - target;
 			zext = ALL_REGS;
+			i = target - 1; /* once more through the loop */
+		} else if (row & BPFU_IS_EXIT || BPF_OP(insn->code) == BPF_JA) {
+			zext = ALL_REGS; /* the next place is reached from elsewhere only */
 		}
 	}
-	return again;
+	return true;
 }
 
 static void find_zext(struct bpfu_facts *facts, const struct bpf_insn *insns)
 {
 	for (uint32_t f = 0; f < facts->func_cnt; f++) {
 		const struct bpfu_func_facts *func = &facts->funcs[f];
-		int sweep = 0;
+		size_t size = (func->end - func->start) * sizeof(facts->zext_in[0]);
 
-		for (uint32_t i = func->start; i < func->end; i++)
-			facts->zext_in[i] = ALL_REGS;
-		while (zext_sweep(facts, func, insns))
-			if (++sweep == MAX_SWEEPS)
-				break;
-		if (sweep == MAX_SWEEPS)
-			memset(&facts->zext_in[func->start], 0,
-			       (func->end - func->start) * sizeof(facts->zext_in[0]));
+		memset(&facts->zext_in[func->start], 0xff, size);
+		if (!walk_zext(facts, func, insns))
+			memset(&facts->zext_in[func->start], 0, size);
 	}
 }
 
@@ -476,14 +567,18 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint
 	memset(facts, 0, sizeof(*facts));
 	if (!n || !prog->subprog_cnt)
 		return -EINVAL;
-	/* One block: functions, live_in with a row for what follows the last one, zext_in, flags. */
-	facts->mem = calloc(1, funcs_size + (n + 1) * (2 * sizeof(uint16_t) + 1));
+	/*
+	 * One block: functions, back_from, live_in with a row for what follows the last one, zext_in,
+	 * flags. Of back_from only the pages with loops are touched.
+	 */
+	facts->mem = calloc(1, funcs_size + (n + 1) * (sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1));
 	if (!facts->mem)
 		return -ENOMEM;
 	facts->func_cnt = prog->subprog_cnt;
 	facts->reg_cnt = reg_cnt;
 	facts->funcs = facts->mem;
-	facts->live_in = (uint16_t *)((char *)facts->mem + funcs_size);
+	facts->back_from = (uint32_t *)((char *)facts->mem + funcs_size);
+	facts->live_in = (uint16_t *)(facts->back_from + n + 1);
 	facts->zext_in = facts->live_in + n + 1;
 	facts->flags = (uint8_t *)(facts->zext_in + n + 1);
 
@@ -498,19 +593,15 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint
 	}
 	if (tail)
 		spread_tail_reach(facts, prog->insns);
-	find_live(facts, prog->insns);
-	find_callbacks(facts, prog->insns);
-	find_zext(facts, prog->insns);
 	return 0;
 }
 
-void bpfu_facts_update(struct bpfu_facts *facts, const struct bpf_insn *insns)
+void bpfu_facts_solve(struct bpfu_facts *facts, const struct bpf_insn *insns, bool zext)
 {
-	const struct bpfu_func_facts *last = &facts->funcs[facts->func_cnt - 1];
-
-	memset(facts->live_in, 0, (last->end + 1) * sizeof(facts->live_in[0]));
 	find_live(facts, insns);
-	find_zext(facts, insns);
+	find_callbacks(facts, insns);
+	if (zext)
+		find_zext(facts, insns);
 }
 
 void bpfu_facts_release(struct bpfu_facts *facts)

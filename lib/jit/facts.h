@@ -23,6 +23,8 @@ enum bpfu_fact {
 	BPFU_FACT_INNER = 1u << 3,    /* a loop with none inside */
 };
 
+enum bpfu_solved { BPFU_UNSOLVED, BPFU_SOLVING, BPFU_SOLVED };
+
 struct bpfu_func_facts {
 	uint32_t start;               /* instructions [start, end) */
 	uint32_t end;
@@ -37,6 +39,7 @@ struct bpfu_func_facts {
 	bool has_div;
 	bool has_atomic;
 	bool fp_is_operand;           /* r10 is more than an address and the source of a move */
+	uint8_t solved;               /* enum bpfu_solved: its liveness */
 
 	/* private_stack.c */
 	bool private_stack;           /* the frame lies in a segment of the program */
@@ -51,21 +54,25 @@ struct bpfu_facts {
 	uint8_t *flags;               /* per instruction, enum bpfu_fact */
 	uint16_t *live_in;            /* per instruction: registers that it or later ones read */
 	uint16_t *zext_in;            /* at branch targets: registers whose upper half is zero */
+	uint32_t *back_from;          /* at BPFU_FACT_LOOP: the last branch that goes back there */
+	bool has_callbacks;           /* addresses of functions are taken */
 	void *mem;
 };
 
 /*
- * Find them out. @reg_cnt: BPFU_MAX_REG, or BPFU_JIT_REGS for blinded code. Also checks what the backends rely on (functions in order, branches within their
- * function and not into LD_IMM64, registers in range): 0, -ENOMEM or -EINVAL.
+ * Functions, targets and loops. @reg_cnt: BPFU_MAX_REG, or BPFU_JIT_REGS for blinded code. Also checks
+ * what the backends rely on (functions in order, branches within their function and not into LD_IMM64,
+ * registers in range): 0, -ENOMEM or -EINVAL.
  */
 int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint32_t reg_cnt);
 void bpfu_facts_release(struct bpfu_facts *facts);
 
 /*
- * Find out again what the registers do, after some of @insns were replaced by others that do not call,
- * or branches were made to go elsewhere, to what is marked as a target (and a loop).
+ * What the registers do; zext_in only if @zext. Once, after bpfu_facts_init(); @insns may differ from the program's in that
+ * some were replaced by others that do not call, and that branches go elsewhere, to what is marked as a
+ * target (and a loop).
  */
-void bpfu_facts_update(struct bpfu_facts *facts, const struct bpf_insn *insns);
+void bpfu_facts_solve(struct bpfu_facts *facts, const struct bpf_insn *insns, bool zext);
 
 /* Target of a branch at @idx; for other instructions meaningless. */
 uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx);
@@ -89,6 +96,11 @@ enum bpfu_regs_row {
 	BPFU_ZEXT_SET = 1u << 7,     /* dst's upper half becomes zero */
 	BPFU_ZEXT_CLEAR = 1u << 8,   /* nothing is known of it */
 	BPFU_ZEXT_OTHER = 1u << 9,   /* it depends */
+	BPFU_IS_PURE = 1u << 10,     /* nothing but writing registers. (A PROBE_MEM load may fault.) */
+	BPFU_IS_JUMP = 1u << 11,     /* a branch with a displacement: conditional, ja or gotol */
+	BPFU_IS_DIV = 1u << 12,      /* or a remainder */
+	BPFU_IS_LD = 1u << 13,       /* LD_IMM64 */
+	BPFU_SRC_OPERAND = 1u << 14, /* src, if read, is more than an address */
 };
 
 extern const uint16_t bpfu_regs_rows[256];
@@ -121,39 +133,28 @@ static inline uint16_t bpfu_insn_zext(const struct bpf_insn *insn, uint16_t zext
 {
 	unsigned row = bpfu_regs_rows[insn->code];
 
-	if (row & BPFU_ZEXT_SET)
-		return zext | (uint16_t)(1u << insn->dst_reg);
-	if (row & BPFU_ZEXT_CLEAR)
-		return zext & (uint16_t)~(1u << insn->dst_reg);
 	if (row & BPFU_ZEXT_OTHER)
 		return bpfu_insn_zext_other(insn, zext);
-	return zext;
+	zext |= (uint16_t)((row >> 7 & 1) << insn->dst_reg);
+	return zext & (uint16_t)~((row >> 8 & 1) << insn->dst_reg);
 }
 
-/* It does nothing but write registers. (A PROBE_MEM load may fault.) */
 static inline bool bpfu_insn_is_pure(const struct bpf_insn *insn)
 {
-	switch (BPF_CLASS(insn->code)) {
-	case BPF_ALU:
-	case BPF_ALU64:
-		return true;
-	case BPF_LD:
-		return bpfu_insn_is_ld_imm64(insn);
-	case BPF_LDX:
-		return BPF_MODE(insn->code) == BPF_MEM || BPF_MODE(insn->code) == BPF_MEMSX;
-	default:
-		return false;
-	}
+	return bpfu_regs_rows[insn->code] & BPFU_IS_PURE;
 }
 
-/* A branch with a displacement: conditional, ja or gotol. */
 static inline bool bpfu_facts_is_jump(const struct bpf_insn *insn)
 {
-	unsigned class = BPF_CLASS(insn->code);
-
-	return class == BPF_JMP32 ||
-	       (class == BPF_JMP && !(bpfu_regs_rows[insn->code] & BPFU_IS_SPECIAL));
+	return bpfu_regs_rows[insn->code] & BPFU_IS_JUMP;
 }
+
+/*
+ * Registers that the call at @idx reads: as many as the helper has arguments, or what the function called
+ * reads of them. After bpfu_facts_solve().
+ */
+uint16_t bpfu_facts_call_args(const struct bpfu_facts *facts, const struct bpf_insn *insns,
+			      uint32_t idx);
 
 /* Registers that are read after instruction @idx, bit per register. */
 uint16_t bpfu_facts_live_out_jump(const struct bpfu_facts *facts, const struct bpf_insn *insns,
@@ -162,9 +163,9 @@ uint16_t bpfu_facts_live_out_jump(const struct bpfu_facts *facts, const struct b
 static inline uint16_t bpfu_facts_live_out(const struct bpfu_facts *facts,
 					   const struct bpf_insn *insns, uint32_t idx)
 {
-	unsigned class = BPF_CLASS(insns[idx].code);
+	unsigned row = bpfu_regs_rows[insns[idx].code];
 
-	if (class == BPF_JMP || class == BPF_JMP32)
+	if (row & (BPFU_IS_JUMP | BPFU_IS_EXIT))
 		return bpfu_facts_live_out_jump(facts, insns, idx);
 	return facts->live_in[idx + 1 + bpfu_insn_is_ld_imm64(&insns[idx])];
 }

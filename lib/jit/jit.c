@@ -81,9 +81,9 @@ static int simplify(struct bpfu_jit_ctx *ctx)
 {
 	size_t size = ctx->insn_cnt * sizeof(ctx->insns[0]);
 	uint32_t branch = bpfu_thread_find(ctx->insns, ctx->insn_cnt, 0, &ctx->facts);
-	bool join = bpfu_join_worthwhile(ctx->insns, ctx->insn_cnt), changed = branch < ctx->insn_cnt;
+	bool join = bpfu_join_worthwhile(ctx->insns, ctx->insn_cnt);
 
-	if (!join && !changed)
+	if (!join && branch == ctx->insn_cnt)
 		return 0;
 	ctx->simplified = malloc(size);
 	if (!ctx->simplified)
@@ -92,9 +92,7 @@ static int simplify(struct bpfu_jit_ctx *ctx)
 	ctx->insns = ctx->simplified;
 	bpfu_thread_branches(ctx->simplified, ctx->insn_cnt, branch, &ctx->facts);
 	if (join)
-		changed |= bpfu_join_loads(ctx->simplified, ctx->insn_cnt, &ctx->facts);
-	if (changed)
-		bpfu_facts_update(&ctx->facts, ctx->insns);
+		bpfu_join_loads(ctx->simplified, ctx->insn_cnt, &ctx->facts);
 	return 0;
 }
 
@@ -150,6 +148,7 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 	err = ctx->blind_start ? 0 : simplify(ctx);
 	if (err)
 		goto err_facts;
+	bpfu_facts_solve(&ctx->facts, ctx->insns, backend->uses_zext);
 	plan_private_stack(ctx, to_run);
 	bpfu_layout_init(&ctx->layout, prog->insn_cnt, prog->subprog_cnt,
 			 (size_t)prog->insn_cnt * backend->bytes_per_insn + 64,

@@ -6,7 +6,7 @@
  * base register. Loads fill rows, shifts move them, an "or" puts two together; where the result is
  * a run of two, four or eight adjacent bytes, the "or" becomes a load. That is right as long as the
  * base still has the value it had, and nothing has been stored since: both are counted. The walk
- * forgets everything where a branch comes in.
+ * forgets everything where a branch comes in, and only goes where there is a shift.
  */
 #include "jit/join.h"
 
@@ -38,12 +38,17 @@ static bool is_byte_shift(const struct bpf_insn *insn)
 	       insn->imm < (class == BPF_ALU64 ? 64 : 32);
 }
 
+/* The next instruction from @i on that puts a byte where another may be put beside it. */
+static uint32_t next_shift(const struct bpf_insn *insns, uint32_t insn_cnt, uint32_t i)
+{
+	while (i < insn_cnt && !(is_byte_shift(&insns[i]) && BPF_OP(insns[i].code) == BPF_LSH))
+		i++;
+	return i;
+}
+
 bool bpfu_join_worthwhile(const struct bpf_insn *insns, uint32_t insn_cnt)
 {
-	for (uint32_t i = 0; i + 1 < insn_cnt; i++)
-		if (is_byte_shift(&insns[i]) && BPF_OP(insns[i].code) == BPF_LSH)
-			return true;
-	return false;
+	return next_shift(insns, insn_cnt, 0) < insn_cnt;
 }
 
 static void forget_all(struct walk *w)
@@ -180,7 +185,7 @@ static bool combines(const struct bpf_insn *insn)
 	       (op == BPF_OR || op == BPF_XOR || op == BPF_ADD);
 }
 
-static bool visit(struct walk *w, struct bpf_insn *insn)
+static void visit(struct walk *w, struct bpf_insn *insn)
 {
 	static const uint8_t codes[] = { [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
 	unsigned class = BPF_CLASS(insn->code), size = 0;
@@ -203,20 +208,22 @@ static bool visit(struct walk *w, struct bpf_insn *insn)
 		w->rows[insn->dst_reg] = row;
 	if (class == BPF_ST || class == BPF_STX || insn->code == (BPF_JMP | BPF_CALL))
 		w->epoch++;
-	return size != 0;
 }
 
-bool bpfu_join_loads(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfu_facts *facts)
+void bpfu_join_loads(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfu_facts *facts)
 {
+	uint32_t i = next_shift(insns, insn_cnt, 0);
 	struct walk w = { 0 };
-	bool changed = false;
 
-	for (uint32_t i = 0; i < insn_cnt; i++) {
-		if (facts->flags[i] & BPFU_FACT_SECOND)
-			continue;
-		if (facts->flags[i] & BPFU_FACT_TARGET)
-			forget_all(&w);
-		changed |= visit(&w, &insns[i]);
+	/* From the last target before a shift to the next one after it. */
+	while (i < insn_cnt) {
+		while (!(facts->flags[i] & BPFU_FACT_TARGET)) /* a function's start is one */
+			i--;
+		forget_all(&w);
+		do {
+			if (!(facts->flags[i] & BPFU_FACT_SECOND))
+				visit(&w, &insns[i]);
+		} while (++i < insn_cnt && !(facts->flags[i] & BPFU_FACT_TARGET));
+		i = next_shift(insns, insn_cnt, i);
 	}
-	return changed;
 }

@@ -18,7 +18,7 @@
 /* Could there be something to join? A look at each instruction, no more. */
 bool bpfu_join_worthwhile(const struct bpf_insn *insns, uint32_t insn_cnt);
 
-/* Rewrite @insns in place, without moving any. True if something was changed. */
-bool bpfu_join_loads(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfu_facts *facts);
+/* Rewrite @insns in place, without moving any. */
+void bpfu_join_loads(struct bpf_insn *insns, uint32_t insn_cnt, const struct bpfu_facts *facts);
 
 #endif

@@ -140,56 +140,15 @@ void bpfu_layout_ext(struct bpfu_layout *l, struct bpfu_pos pos, uint32_t fixup)
 		l->exts[l->ext_cnt++] = (struct bpfu_layout_ext){ pos, fixup };
 }
 
-/*
- * The place at raw offset @raw: how many branches start below? (One that starts right there comes
- * after it.) Searches outwards from branch @near.
- */
-static struct bpfu_pos pos_at(const struct bpfu_layout *l, uint32_t raw, uint32_t near)
-{
-	uint32_t lo = 0, hi = l->branch_cnt, step = 1;
-
-	if (near < hi && l->branches[near].raw < raw) {
-		lo = near + 1;
-		while (lo + step < hi && l->branches[lo + step].raw < raw) {
-			lo += step + 1;
-			step *= 2;
-		}
-		hi = BPFU_MIN(hi, lo + step);
-	} else if (near < hi) {
-		hi = near;
-		while (hi > step && l->branches[hi - step].raw >= raw) {
-			hi -= step;
-			step *= 2;
-		}
-		lo = hi > step ? hi - step : 0;
-	}
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->branches[mid].raw < raw)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return (struct bpfu_pos){ raw, lo };
-}
-
-uint32_t bpfu_layout_label_off(const struct bpfu_layout *l, uint32_t label)
-{
-	return bpfu_layout_off(l, pos_at(l, l->labels[label], UINT32_MAX));
-}
-
 uint32_t *bpfu_layout_take_labels(struct bpfu_layout *l, uint32_t cnt)
 {
-	uint32_t *labels = l->labels, br = 0;
+	uint32_t *offs = (uint32_t *)l->labels, *shrunk;
 
-	for (uint32_t i = 0; i < cnt; i++) {
-		while (br < l->branch_cnt && l->branches[br].raw < labels[i])
-			br++;
-		labels[i] += l->grow[br];
-	}
+	for (uint32_t i = 0; i < cnt; i++) /* an offset takes half the room of a place */
+		offs[i] = bpfu_layout_label_off(l, i);
 	l->labels = NULL;
-	return labels;
+	shrunk = realloc(offs, (cnt + 1) * sizeof(*offs));
+	return shrunk ? shrunk : offs;
 }
 
 /* Displacement of branch @idx under the present grow[]. */
@@ -200,7 +159,7 @@ static int64_t branch_disp(const struct bpfu_layout *l, uint32_t idx)
 
 	if (l->disp_from_end)
 		from += b->is_long ? b->long_len : b->short_len;
-	return (int64_t)bpfu_layout_off(l, b->target) - from;
+	return (int64_t)bpfu_layout_label_off(l, b->label) - from;
 }
 
 static bool disp_fits(int64_t disp, unsigned bits)
@@ -296,8 +255,6 @@ int bpfu_layout_run(struct bpfu_layout *l)
 	l->grow = malloc((l->branch_cnt + 1) * sizeof(l->grow[0]));
 	if (!l->grow)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < l->branch_cnt; i++)
-		l->branches[i].target = pos_at(l, l->labels[l->branches[i].label], i);
 
 	for (uint32_t f = 0; f < l->func_cnt; f++) {
 		struct bpfu_pos stop = func_stop(l, f);

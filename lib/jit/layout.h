@@ -31,9 +31,8 @@ struct bpfu_pos {
 };
 
 struct bpfu_branch {
-	uint32_t raw;           /* where the short form lies */
-	uint32_t label;         /* where it goes */
-	struct bpfu_pos target; /* set by bpfu_layout_run() */
+	uint32_t raw;        /* where the short form lies */
+	uint32_t label;      /* where it goes */
 	uint8_t kind;        /* the backend's: condition … */
 	uint8_t short_len;
 	uint8_t long_len;
@@ -64,8 +63,8 @@ struct bpfu_layout_func {
 
 struct bpfu_layout {
 	struct bpfu_codebuf code;
-	/* Raw offsets. The first insn_cnt + 1 are the BPF instructions', then two per function. */
-	uint32_t *labels;
+	/* The first insn_cnt + 1 are the BPF instructions', then two per function. */
+	struct bpfu_pos *labels;
 	uint32_t label_cnt, label_cap;
 	struct bpfu_branch *branches;
 	uint32_t branch_cnt, branch_cap;
@@ -97,7 +96,7 @@ uint32_t bpfu_layout_new_label(struct bpfu_layout *l);
 
 static inline void bpfu_layout_set_label(struct bpfu_layout *l, uint32_t label)
 {
-	l->labels[label] = l->code.len;
+	l->labels[label] = bpfu_layout_here(l);
 }
 
 /* A branch to @label goes here; see struct bpfu_branch. */
@@ -123,11 +122,14 @@ static inline uint32_t bpfu_layout_off(const struct bpfu_layout *l, struct bpfu_
 	return pos.raw + l->grow[pos.br];
 }
 
-uint32_t bpfu_layout_label_off(const struct bpfu_layout *l, uint32_t label);
+static inline uint32_t bpfu_layout_label_off(const struct bpfu_layout *l, uint32_t label)
+{
+	return bpfu_layout_off(l, l->labels[label]);
+}
 
 /*
- * Turn the first @cnt labels into offsets in the placed code, in place; returns the array, which is
- * the caller's to free. The layout's last use.
+ * Turn the first @cnt labels into offsets in the placed code, in place; returns the array, with room for
+ * one more, which is the caller's to free. The layout's last use.
  */
 uint32_t *bpfu_layout_take_labels(struct bpfu_layout *l, uint32_t cnt);
 

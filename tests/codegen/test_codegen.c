@@ -78,6 +78,12 @@ bpfu_helper_fn bpfu_call_target(int32_t id)
 	return bpfu_helper_by_id(id)->fn;
 }
 
+/* Helper 1 has one argument, helper 2 two, and so on. */
+unsigned bpfu_call_args(int32_t id)
+{
+	return id < 5 ? (unsigned)id : 5;
+}
+
 /* Functions start where a call or a callback points. */
 static uint32_t find_subprogs(const struct test_case *c, const struct bpf_insn *insns, uint32_t cnt,
 			      struct bpfu_subprog *subs)

@@ -611,3 +611,97 @@ d: test rax, rax
 15: add rax, 7
 19: ret
 1a: ret
+
+-- case a call passes what the helper reads: r3 is nobody's
+-- target x86_64
+-- asm
+r1 = 1
+r2 = 2
+r3 = 3
+call unspec#2
+exit
+-- expect
+0: push rbp
+1: mov rbp, rsp
+4: mov edi, 1
+9: mov esi, 2
+e: call 0x20020
+13: pop rbp
+14: ret
+
+-- case a call passes what the function reads, through functions that only hand it on
+-- target x86_64
+-- asm
+r1 = 1
+r2 = 2
+r3 = 3
+call func
+exit
+func: call func2
+exit
+func2: r0 = r2
+exit
+-- expect
+0: push rbp
+1: mov rbp, rsp
+4: mov esi, 2
+9: call 0x10010
+e: pop rbp
+f: ret
+10: push rbp
+11: mov rbp, rsp
+14: call 0x10020
+19: pop rbp
+1a: ret
+1b: int3
+1c: int3
+1d: int3
+1e: int3
+1f: int3
+20: mov rax, rsi
+23: ret
+
+-- case the address of a callback that a loop of calls has replaced is not loaded
+-- target x86_64
+-- stack 16
+-- asm
+r6 = r1
+r2 = &func
+r7 = 0
+top: r1 = r7
+call func
+r7 += 1
+if r7 < r6 goto top
+r0 = 0
+exit
+func: r0 = r1
+exit
+-- expect
+0: push rbp
+1: mov rbp, rsp
+4: push rbx
+5: push r13
+7: mov rbx, rdi
+a: xor r13d, r13d
+d: nop dword ptr [rax]
+10: mov rdi, r13
+13: call 0x10030
+18: inc r13
+1b: cmp r13, rbx
+1e: jb 0x10010
+20: xor eax, eax
+22: pop r13
+24: pop rbx
+25: pop rbp
+26: ret
+27: int3
+28: int3
+29: int3
+2a: int3
+2b: int3
+2c: int3
+2d: int3
+2e: int3
+2f: int3
+30: mov rax, rdi
+33: ret

@@ -28,6 +28,7 @@ struct gen {
 	int depth;
 	int loops;                   /* nesting: keeps run time small */
 	bool leaf;                   /* no calls in this function */
+	bool straight;               /* no exits but the last one */
 	unsigned hot;                /* registers hot … hot + 3 are used most */
 	uint32_t call_at[64];        /* calls to patch, and to which function */
 	unsigned call_to[64];
@@ -58,5 +59,10 @@ void gen_idiom(struct gen *g);
 void gen_load_idiom(struct gen *g);
 void gen_join(struct gen *g);
 void gen_choice(struct gen *g);
+
+/* ---- jit_gen_flow.c: @len pieces; r0 = a hash of registers and stack; a whole function ---- */
+void gen_block(struct gen *g, uint32_t len);
+void gen_result(struct gen *g);
+void gen_func(struct gen *g, unsigned func);
 
 #endif

@@ -67,6 +67,7 @@ enum jvariant { J_HOST, J_PLAIN, J_FAR, J_PRIVATE, J_VARIANTS };
  */
 void jprog_init(struct jprog *p, const struct bpf_insn *insns, uint32_t cnt, uint32_t stack);
 void jprog_sub(struct jprog *p, uint32_t start, uint32_t stack);
+int jprog_prepare(struct jprog *p); /* for the interpreter only */
 int jprog_compile(struct jprog *p, enum jvariant variant);
 void jprog_release(struct jprog *p);
 

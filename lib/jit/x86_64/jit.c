@@ -135,6 +135,7 @@ const struct bpfu_jit_backend bpfu_jit_x86_64 = {
 	.name = "x86_64",
 	.cpu_all = X86_CPU_BMI2 | X86_CPU_MOVBE,
 	.disp_from_end = true,
+	.uses_zext = true,
 	.bytes_per_insn = 5,
 	.cpu_features = cpu_features,
 	.lower = lower,

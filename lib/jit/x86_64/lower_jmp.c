@@ -131,9 +131,8 @@ static int lower_call(struct x86_jit *j, const struct bpf_insn *insn)
 	int err;
 
 	x86_flags_lost(j);
-	for (unsigned r = BPF_REG_1; r <= BPF_REG_5; r++)
-		bpfu_x86_settle(j, r);
-	j->deferred &= (uint16_t)~(1u << BPF_REG_0);
+	bpfu_x86_flush(j, bpfu_facts_call_args(&j->ctx->facts, j->insns, j->idx));
+	j->deferred &= (uint16_t)~0x3fu; /* the others of r0 … r5 are read by nobody */
 	for (unsigned r = BPF_REG_0; r <= BPF_REG_5; r++)
 		bpfu_x86_clobber(j, x86_regmap[r]);
 	switch (insn->src_reg) {
