@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The JIT of the other machine, executed: builds libbpfu for arm64 and runs the tests of suite
-# "emulated" under qemu-user. The build folder is kept, so the second run is quick. cmocka for arm64 is
+# "emulated" under qemu-user, and bpfu-diff with both JITs. The build folder is kept, so the second run is quick. cmocka for arm64 is
 # used where scripts/deps could fetch it; without it the unit tests are left out.
 #
 # usage: run.sh SOURCE BUILD     BUILD: of the native build; ours is BUILD/arm64
@@ -36,4 +36,7 @@ if [ ! -f "$build/build.ninja" ]; then
 	}
 fi
 [ -d "$sysroot" ] || echo "without unit tests: no cmocka for arm64 (scripts/deps check fetches it)"
-meson test -C "$build" --suite emulated --timeout-multiplier 5 --print-errorlogs
+meson test -C "$build" --suite emulated --timeout-multiplier 5 --print-errorlogs || exit 1
+# Both JITs, the interpreter and the kernel on the same programs; other ones each day.
+"$native/tests/diff/bpfu-diff" --seed "$(date +%Y%m%d)000" --seconds 8 --minimise \
+	--with "qemu-aarch64 -L /usr/aarch64-linux-gnu $build/tests/diff/bpfu-diff"

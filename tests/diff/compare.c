@@ -12,33 +12,36 @@ enum {
 	RES_JIT,
 	RES_INTERP,
 	RES_KERNEL,
+	RES_REMOTE,
 	RES_XLATED,
 	RES_RAW,
 	RESULTS,
 };
 
-static const char *const result_names[RESULTS] = { "jit", "interp", "kernel", "xlated-in-interp",
-						   "raw-in-interp" };
+static const char *const result_names[RESULTS] = { "jit",	      "interp",
+						   "kernel",	      "the other machine's jit",
+						   "xlated-in-interp", "raw-in-interp" };
 
 struct results {
 	struct result res[RESULTS];
 	bool valid[RESULTS];
 };
 
-int compare_open(struct comparison *cmp, bool kernel)
+int compare_open(struct comparison *cmp, const struct compare_setup *setup)
 {
+	cmp->setup = *setup;
 	for (int kind = 0; kind < SIDES; kind++) {
 		int err;
 
 		cmp->usable[kind] = false;
-		if (kind == SIDE_KERNEL && !kernel)
+		if (kind == SIDE_KERNEL && !setup->kernel)
 			continue;
 		err = side_open(&cmp->side[kind], kind);
 		if (err && kind != SIDE_KERNEL)
 			return err;
 		cmp->usable[kind] = !err;
 	}
-	return 0;
+	return setup->with ? remote_open(&cmp->remote, setup->with) : 0;
 }
 
 void compare_close(struct comparison *cmp)
@@ -46,6 +49,7 @@ void compare_close(struct comparison *cmp)
 	for (int kind = 0; kind < SIDES; kind++)
 		if (cmp->usable[kind])
 			side_close(&cmp->side[kind]);
+	remote_close(&cmp->remote);
 }
 
 static bool differ(const struct diff_case *c, const struct result *a, const struct result *b,
@@ -89,6 +93,11 @@ static bool differ(const struct diff_case *c, const struct result *a, const stru
 	return false;
 }
 
+static uint64_t options_seed(const struct comparison *cmp, const struct diff_case *c)
+{
+	return cmp->setup.random_options ? c->seed : 0;
+}
+
 static bool run_side(struct comparison *cmp, enum side_kind kind, const struct diff_case *c,
 		     struct results *r, int slot, uint32_t flags)
 {
@@ -97,8 +106,8 @@ static bool run_side(struct comparison *cmp, enum side_kind kind, const struct d
 	r->valid[slot] = false;
 	if (!cmp->usable[kind])
 		return true;
-	if (cmp->random_options || kind != SIDE_KERNEL)
-		side_options(side, c, cmp->random_options ? c->seed : 0, NULL);
+	if (cmp->setup.random_options || kind != SIDE_KERNEL)
+		side_options(side, c, options_seed(cmp, c), NULL);
 	if (!side_run(side, c, &r->res[slot], flags, &r->res[RES_XLATED]))
 		return false;
 	r->valid[slot] = true;
@@ -115,7 +124,7 @@ static void explain(struct comparison *cmp, enum side_kind kind, const struct di
 {
 	static struct result res;
 
-	side_options(&cmp->side[kind], c, cmp->random_options ? c->seed : 0, NULL);
+	side_options(&cmp->side[kind], c, options_seed(cmp, c), NULL);
 	side_run(&cmp->side[kind], c, &res, RUN_LOG, NULL);
 	snprintf(out->log, sizeof(out->log), "%s", res.log);
 }
@@ -129,11 +138,31 @@ static bool is_own_fault(int err)
 	return err == -EFAULT || err == -ENOMEM;
 }
 
+/* Run @c on the other machine, which works while our own JIT and interpreter do. */
+static bool start_remote(struct comparison *cmp, const struct diff_case *c, struct outcome *out)
+{
+	bool sent = !cmp->setup.with || remote_send(&cmp->remote, c, options_seed(cmp, c));
+
+	if (!sent)
+		snprintf(out->what, sizeof(out->what), "the other machine: %s", cmp->remote.died);
+	return sent;
+}
+
+static bool end_remote(struct comparison *cmp, struct results *r, struct outcome *out)
+{
+	if (!cmp->setup.with)
+		return true;
+	r->valid[RES_REMOTE] = remote_receive(&cmp->remote, &r->res[RES_REMOTE]);
+	if (!r->valid[RES_REMOTE])
+		snprintf(out->what, sizeof(out->what), "the other machine: %s", cmp->remote.died);
+	return r->valid[RES_REMOTE];
+}
+
 static void compare_once(struct comparison *cmp, const struct diff_case *c, struct results *r,
 			 struct outcome *out)
 {
-	uint32_t exec = cmp->modes & MODE_ACCEPT ? 0 : RUN_EXEC;
-	uint32_t clones = cmp->modes & MODE_CLONE ? RUN_CLONES : 0;
+	uint32_t exec = cmp->setup.modes & MODE_ACCEPT ? 0 : RUN_EXEC;
+	uint32_t clones = cmp->setup.modes & MODE_CLONE ? RUN_CLONES : 0;
 	bool kernel_ok = true, user_ok;
 
 	memset(r->valid, 0, sizeof(r->valid));
@@ -145,10 +174,14 @@ static void compare_once(struct comparison *cmp, const struct diff_case *c, stru
 		kernel_ok = !r->res[RES_KERNEL].load_err;
 	if (!kernel_ok)
 		exec = clones = 0;
+	if (exec && !start_remote(cmp, c, out))
+		return;
 	if (!run_side(cmp, SIDE_JIT, c, r, RES_JIT, exec | (exec ? clones : 0)))
 		return;
 	user_ok = !r->res[RES_JIT].load_err;
 	if (!kernel_ok || !user_ok) {
+		if (exec && !end_remote(cmp, r, out))
+			return;
 		out->verdict = kernel_ok == user_ok || is_own_fault(r->res[RES_KERNEL].load_err) ?
 				       REFUSED :
 			       user_ok ? UNSOUND :
@@ -157,7 +190,9 @@ static void compare_once(struct comparison *cmp, const struct diff_case *c, stru
 			out->verdict = REFUSED;
 		return;
 	}
-	if ((cmp->modes & MODE_LOAD) && exec && !run_side(cmp, SIDE_INTERP, c, r, RES_INTERP, exec))
+	if ((cmp->setup.modes & MODE_LOAD) && exec && !run_side(cmp, SIDE_INTERP, c, r, RES_INTERP, exec))
+		return;
+	if (exec && !end_remote(cmp, r, out))
 		return;
 	out->verdict = SAME;
 	for (int i = RES_JIT + 1; exec && i < RESULTS; i++) {
@@ -203,7 +238,7 @@ static bool is_undetermined(struct comparison *cmp, const struct diff_case *c)
 	char what[128];
 	bool ok;
 
-	if (cmp->modes & MODE_ACCEPT)
+	if (cmp->setup.modes & MODE_ACCEPT)
 		return false;
 	bpfu_interp_stack_fill = 0;
 	ok = run_side(cmp, SIDE_INTERP, c, &r, RES_INTERP, RUN_EXEC);

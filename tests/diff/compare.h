@@ -3,6 +3,7 @@
 #ifndef BPFU_TESTS_DIFF_COMPARE_H
 #define BPFU_TESTS_DIFF_COMPARE_H
 
+#include "remote.h"
 #include "side.h"
 
 enum verdict {
@@ -23,11 +24,19 @@ enum compare_mode {
 	MODE_ACCEPT = 1u << 2, /* compare acceptance only; nothing runs */
 };
 
+/* What the caller wants; zero is a comparison of the JIT and the interpreter. */
+struct compare_setup {
+	uint32_t modes;
+	bool kernel; /* use it if it lets us */
+	bool random_options;
+	const char *with; /* the command of a bpfu-diff for another machine, or NULL */
+};
+
 struct comparison {
+	struct compare_setup setup;
 	struct side side[SIDES];
 	bool usable[SIDES];
-	uint32_t modes;
-	bool random_options;
+	struct remote remote;
 };
 
 struct outcome {
@@ -36,8 +45,8 @@ struct outcome {
 	char log[256];	/* MISSED, UNSOUND: why the refusing side refused */
 };
 
-/* Open the sides; @kernel: try the kernel too. 0 or -errno. */
-int compare_open(struct comparison *cmp, bool kernel);
+/* Open the sides. 0 or -errno. */
+int compare_open(struct comparison *cmp, const struct compare_setup *setup);
 void compare_close(struct comparison *cmp);
 
 void compare_case(struct comparison *cmp, const struct diff_case *c, struct outcome *out);

@@ -7,6 +7,7 @@
  *   gen*.c       seed -> case                      (knows nothing of sides)
  *   maps.c       shape -> map definitions, their reset and their dump on a side
  *   side.c       case -> result, on the kernel, the JIT, the interpreter
+ *   remote.c     case -> result, on the JIT of another machine in an emulator
  *   compare.c    results -> verdict
  *   minimise.c   failing case -> smaller failing case
  *   main.c       options, worker process, summary

@@ -33,6 +33,7 @@ struct worker {
 	uint64_t next; /* index of the program being run */
 	bool finished;
 	bool had_kernel;
+	char machine[16]; /* the other one, if there is one */
 	uint64_t programs, insns;
 	uint64_t verdicts[VERDICTS];
 	struct reason reasons[REASONS];
@@ -64,6 +65,14 @@ static void make_case(struct diff_case *c, uint64_t seed)
 	case_generate(c, seed);
 	if (opt.mutate)
 		case_mutate(c, &rng);
+}
+
+static struct compare_setup setup_for(uint64_t seed)
+{
+	return (struct compare_setup){ .modes = modes_of(seed),
+				       .kernel = !opt.no_kernel,
+				       .random_options = !opt.default_options,
+				       .with = opt.with };
 }
 
 /* ---- the worker ---- */
@@ -107,14 +116,18 @@ static void work(struct worker *w, double deadline)
 	static struct diff_case c;
 	static struct comparison cmp;
 	struct outcome out;
-	int err = compare_open(&cmp, !opt.no_kernel);
+	const struct compare_setup setup = setup_for(opt.seed);
+	int err = compare_open(&cmp, &setup);
 
 	if (err) {
-		fprintf(stderr, "bpfu-diff: libbpfu cannot be used: %s\n", strerror(-err));
+		if (err != -EPROTO) /* the other machine's, reported */
+			fprintf(stderr, "bpfu-diff: libbpfu cannot be used: %s\n",
+				strerror(-err));
 		_exit(1);
 	}
 	w->had_kernel = cmp.usable[SIDE_KERNEL];
-	cmp.random_options = !opt.default_options;
+	if (opt.with)
+		memcpy(w->machine, cmp.remote.machine, sizeof(w->machine));
 	for (; w->next < opt.count; w->next += opt.jobs) {
 		uint64_t seed = opt.seed + w->next;
 
@@ -122,7 +135,7 @@ static void work(struct worker *w, double deadline)
 			break;
 		alarm(PROGRAM_SECONDS);
 		make_case(&c, seed);
-		cmp.modes = modes_of(seed);
+		cmp.setup.modes = modes_of(seed);
 		compare_case(&cmp, &c, &out);
 		alarm(0);
 		w->programs++;
@@ -148,7 +161,7 @@ static void work(struct worker *w, double deadline)
 static void report(uint64_t seed, const char *what, const char *log, struct ending end)
 {
 	static struct diff_case c;
-	struct comparison cmp = { .modes = modes_of(seed), .random_options = !opt.default_options };
+	const struct compare_setup setup = setup_for(seed);
 	struct side shown = { .kind = SIDE_JIT };
 
 	make_case(&c, seed);
@@ -160,18 +173,18 @@ static void report(uint64_t seed, const char *what, const char *log, struct endi
 		printf("\n");
 	}
 	if (opt.minimise) {
-		struct ending again = run_apart(&c, &cmp, !opt.no_kernel, false);
+		struct ending again = run_apart(&c, &setup, false);
 
 		if (again.signal != end.signal || (!end.signal && again.verdict != end.verdict))
 			printf("alone it does not fail; not minimised\n");
 		else
-			printf("minimised in %u steps\n",
-			       minimise(&c, &cmp, !opt.no_kernel, again));
+			printf("minimised in %u steps\n", minimise(&c, &setup, again));
 	}
 	case_print(stdout, &c);
-	printf("again: bpfu-diff --seed 0x%llx --count 1%s%s%s\n", (unsigned long long)seed,
+	printf("again: bpfu-diff --seed 0x%llx --count 1%s%s%s%s%s%s\n", (unsigned long long)seed,
 	       opt.mutate ? " --mutate" : "", opt.minimise ? "" : " --minimise",
-	       opt.no_kernel ? " --no-kernel" : "");
+	       opt.no_kernel ? " --no-kernel" : "", opt.with ? " --with '" : "",
+	       opt.with ? opt.with : "", opt.with ? "'" : "");
 	fflush(stdout);
 }
 
@@ -272,6 +285,7 @@ static int summarise(struct worker *workers, uint32_t failures, double seconds)
 {
 	uint64_t programs = 0, insns = 0, v[VERDICTS] = { 0 }, ran, both;
 	bool kernel = false;
+	char sides[80];
 	double accept;
 
 	for (uint32_t job = 0; job < opt.jobs; job++) {
@@ -284,6 +298,9 @@ static int summarise(struct worker *workers, uint32_t failures, double seconds)
 	ran = v[SAME] + v[DIFFERENT] + v[UNSTABLE] + v[FOLDED];
 	both = ran + v[MISSED];
 	accept = both ? 100.0 * (double)ran / (double)both : 100.0;
+	snprintf(sides, sizeof(sides), "jit, %s%s%s", workers[0].machine,
+		 workers[0].machine[0] ? " jit, " : "",
+		 kernel ? "interpreter and kernel" : "interpreter (no kernel)");
 	print_reasons(workers, MISSED, "refused by libbpfu, accepted by the kernel");
 	if (!kernel)
 		print_reasons(workers, REFUSED, "refused by libbpfu");
@@ -291,7 +308,7 @@ static int summarise(struct worker *workers, uint32_t failures, double seconds)
 	       (unsigned long long)opt.seed, (unsigned long long)programs,
 	       programs ? (double)insns / (double)programs : 0.0,
 	       seconds > 0 ? (double)programs / seconds : 0.0,
-	       kernel ? "jit, interpreter and kernel" : "jit and interpreter (no kernel)");
+	       sides);
 	printf("%llu run on all sides, %llu refused, acceptance %.2f %% (%llu missed), "
 	       "%llu unstable, %u failures\n",
 	       (unsigned long long)ran, (unsigned long long)v[REFUSED], accept,
@@ -341,6 +358,8 @@ int main(int argc, char **argv)
 
 	options_parse(&opt, argc, argv);
 	probe_maps();
+	if (opt.serve)
+		return remote_serve();
 	if (opt.print || opt.save) {
 		static struct diff_case c;
 

@@ -18,16 +18,14 @@
 #define CANDIDATE_SECONDS 5
 
 static __attribute__((noinline)) void run_child(const struct diff_case *c,
-						const struct comparison *cmp, bool kernel,
+						const struct compare_setup *setup,
 						struct outcome *shared)
 {
 	static struct comparison own;
 	static struct outcome out;
 
 	alarm(CANDIDATE_SECONDS);
-	own.modes = cmp->modes;
-	own.random_options = cmp->random_options;
-	if (!freopen("/dev/null", "w", stderr) || compare_open(&own, kernel))
+	if (!freopen("/dev/null", "w", stderr) || compare_open(&own, setup))
 		_exit(BROKEN);
 	compare_case(&own, c, &out);
 	*shared = out;
@@ -35,7 +33,7 @@ static __attribute__((noinline)) void run_child(const struct diff_case *c,
 }
 
 static __attribute__((noinline)) void shifted_child(const struct diff_case *c,
-						    const struct comparison *cmp, bool kernel,
+						    const struct compare_setup *setup,
 						    struct outcome *shared)
 {
 	/* Kept on purpose: what is allocated later lies elsewhere. */
@@ -44,12 +42,11 @@ static __attribute__((noinline)) void shifted_child(const struct diff_case *c,
 	void *pages = mmap(NULL, 5 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	stack[0] = heap && pages != MAP_FAILED;
-	run_child(c, cmp, kernel, shared);
+	run_child(c, setup, shared);
 	stack[1] = stack[0];
 }
 
-struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel,
-			bool shift)
+struct ending run_apart(const struct diff_case *c, const struct compare_setup *setup, bool shift)
 {
 	struct ending end = { .verdict = BROKEN };
 	struct outcome *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
@@ -63,9 +60,9 @@ struct ending run_apart(const struct diff_case *c, const struct comparison *cmp,
 	pid = fork();
 	if (!pid) {
 		if (shift)
-			shifted_child(c, cmp, kernel, shared);
+			shifted_child(c, setup, shared);
 		else
-			run_child(c, cmp, kernel, shared);
+			run_child(c, setup, shared);
 	}
 	if (pid > 0 && waitpid(pid, &status, 0) == pid) {
 		if (WIFSIGNALED(status))
@@ -80,8 +77,7 @@ struct ending run_apart(const struct diff_case *c, const struct comparison *cmp,
 
 struct shrink {
 	struct diff_case *c;
-	const struct comparison *cmp;
-	bool kernel;
+	const struct compare_setup *setup;
 	struct ending want;
 	uint32_t tried;
 };
@@ -94,7 +90,7 @@ struct shrink {
  */
 static bool try(struct shrink *s, const struct diff_case *candidate)
 {
-	struct ending end = run_apart(candidate, s->cmp, s->kernel, false);
+	struct ending end = run_apart(candidate, s->setup, false);
 
 	s->tried++;
 	if (end.signal != s->want.signal)
@@ -103,7 +99,7 @@ static bool try(struct shrink *s, const struct diff_case *candidate)
 		if (end.verdict != s->want.verdict || strcmp(end.what, s->want.what) != 0)
 			return false;
 		if (end.verdict == DIFFERENT) {
-			struct ending other = run_apart(candidate, s->cmp, s->kernel, true);
+			struct ending other = run_apart(candidate, s->setup, true);
 
 			if (other.verdict != DIFFERENT || strcmp(end.what, other.what) != 0)
 				return false;
@@ -152,10 +148,9 @@ static void shrink_constants(struct shrink *s, struct diff_case *tmp, uint32_t p
 	}
 }
 
-uint32_t minimise(struct diff_case *c, const struct comparison *cmp, bool kernel,
-		  struct ending want)
+uint32_t minimise(struct diff_case *c, const struct compare_setup *setup, struct ending want)
 {
-	struct shrink s = { .c = c, .cmp = cmp, .kernel = kernel, .want = want };
+	struct shrink s = { .c = c, .setup = setup, .want = want };
 	struct diff_case *tmp = malloc(sizeof(*tmp));
 	bool any = true;
 

@@ -16,11 +16,9 @@ struct ending {
  * Run @c in a child process, with sides of its own. @shift moves the memory that libbpfu allocates
  * and the stack, so that values made from addresses come out otherwise.
  */
-struct ending run_apart(const struct diff_case *c, const struct comparison *cmp, bool kernel,
-			bool shift);
+struct ending run_apart(const struct diff_case *c, const struct compare_setup *setup, bool shift);
 
 /* Shrink @c in place. Returns the number of candidates tried. */
-uint32_t minimise(struct diff_case *c, const struct comparison *cmp, bool kernel,
-		  struct ending want);
+uint32_t minimise(struct diff_case *c, const struct compare_setup *setup, struct ending want);
 
 #endif

@@ -21,6 +21,8 @@ struct diff_options {
 	bool default_options;
 	bool minimise;
 	bool print;
+	bool serve;
+	const char *with;
 	const char *save;
 };
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The protocol: both machines lay out structures alike (64 bits, little endian), so a case and a
+ * result go over the pipes as they are. The greeting carries their sizes, which differ where the two
+ * are not of one build.
+ */
+#include "remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GREETING_MS 20000 /* an emulator has to start */
+
+struct greeting {
+	char word[8]; /* "bpfudiff" */
+	uint32_t case_size, result_size;
+	char machine[16];
+};
+
+struct request {
+	uint64_t seed; /* of the options */
+	struct diff_case c;
+};
+
+static bool read_all(int fd, void *buf, size_t size)
+{
+	char *at = buf;
+
+	while (size) {
+		ssize_t n = read(fd, at, size);
+
+		if (n <= 0) {
+			if (n < 0 && errno == EINTR)
+				continue;
+			return false;
+		}
+		at += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static bool write_all(int fd, const void *buf, size_t size)
+{
+	const char *at = buf;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n <= 0) {
+			if (n < 0 && errno == EINTR)
+				continue;
+			return false;
+		}
+		at += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static bool comes_soon(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, GREETING_MS) == 1;
+}
+
+static void greet(struct greeting *g)
+{
+	struct utsname name;
+
+	memset(g, 0, sizeof(*g));
+	memcpy(g->word, "bpfudiff", sizeof(g->word));
+	g->case_size = sizeof(struct request);
+	g->result_size = sizeof(struct result);
+	uname(&name);
+	snprintf(g->machine, sizeof(g->machine), "%.15s", name.machine);
+}
+
+static void exec_server(const char *command, int in, int out)
+{
+	char line[1024];
+
+	if ((size_t)snprintf(line, sizeof(line), "exec %s --serve", command) >= sizeof(line))
+		_exit(126);
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	alarm(0);
+	execl("/bin/sh", "sh", "-c", line, NULL);
+	_exit(127);
+}
+
+int remote_open(struct remote *r, const char *command)
+{
+	struct greeting mine, its;
+	int to[2], from[2];
+
+	memset(r, 0, sizeof(*r));
+	if (pipe2(to, O_CLOEXEC))
+		return -errno;
+	if (pipe2(from, O_CLOEXEC)) {
+		close(to[0]);
+		close(to[1]);
+		return -EMFILE;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	r->pid = fork();
+	if (!r->pid)
+		exec_server(command, to[0], from[1]);
+	close(to[0]);
+	close(from[1]);
+	r->to = to[1];
+	r->from = from[0];
+	r->open = r->pid > 0;
+	greet(&mine);
+	if (!r->open || !comes_soon(r->from) || !read_all(r->from, &its, sizeof(its)) ||
+	    memcmp(mine.word, its.word, sizeof(mine.word)) != 0) {
+		fprintf(stderr, "bpfu-diff: '%s' does not answer as bpfu-diff --serve does\n", command);
+		remote_close(r);
+		return -EPROTO;
+	}
+	if (mine.case_size != its.case_size || mine.result_size != its.result_size) {
+		fprintf(stderr, "bpfu-diff: '%s' is of another build: make both from one source\n",
+			command);
+		remote_close(r);
+		return -EPROTO;
+	}
+	its.machine[sizeof(its.machine) - 1] = '\0';
+	memcpy(r->machine, its.machine, sizeof(its.machine));
+	return 0;
+}
+
+void remote_close(struct remote *r)
+{
+	if (!r->open)
+		return;
+	close(r->to);
+	close(r->from);
+	kill(r->pid, SIGTERM); /* it has nothing to lose, and may not read what we closed */
+	waitpid(r->pid, NULL, 0);
+	r->open = false;
+}
+
+/* It has closed its pipes: it ends, or has. */
+static bool buried(struct remote *r)
+{
+	int status = 0;
+
+	close(r->to);
+	close(r->from);
+	waitpid(r->pid, &status, 0);
+	r->open = false;
+	if (WIFSIGNALED(status))
+		snprintf(r->died, sizeof(r->died), "%s", strsignal(WTERMSIG(status)));
+	else
+		snprintf(r->died, sizeof(r->died), "exit status %d", WEXITSTATUS(status));
+	return false;
+}
+
+bool remote_send(struct remote *r, const struct diff_case *c, uint64_t seed)
+{
+	static struct request req;
+
+	req.seed = seed;
+	memcpy(&req.c, c, sizeof(req.c));
+	return r->open && (write_all(r->to, &req, sizeof(req)) || buried(r));
+}
+
+bool remote_receive(struct remote *r, struct result *res)
+{
+	return r->open && (read_all(r->from, res, sizeof(*res)) || buried(r));
+}
+
+/* What a server's standard output is must be written by nobody else. */
+static int take_output(void)
+{
+	int out = dup(STDOUT_FILENO);
+
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	return out;
+}
+
+int remote_serve(void)
+{
+	static struct request req;
+	static struct result res;
+	int out = take_output();
+	struct greeting mine;
+	struct side side;
+	int err = side_open(&side, SIDE_JIT);
+
+	if (err) {
+		fprintf(stderr, "bpfu-diff: libbpfu cannot be used: %s\n", strerror(-err));
+		return 1;
+	}
+	greet(&mine);
+	if (!write_all(out, &mine, sizeof(mine)))
+		return 1;
+	while (read_all(STDIN_FILENO, &req, sizeof(req))) {
+		side_options(&side, &req.c, req.seed, NULL);
+		if (!side_run(&side, &req.c, &res, RUN_EXEC, NULL) ||
+		    !write_all(out, &res, sizeof(res)))
+			return 1;
+	}
+	side_close(&side);
+	return 0;
+}
