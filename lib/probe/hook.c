@@ -18,7 +18,7 @@ static void fork_unlock(void)
 }
 
 /* A child must not inherit the lock from a thread that it does not have. */
-static void watch_forks(void)
+void bpfu_hook_watch_forks(void)
 {
 	static bool done;
 
@@ -34,7 +34,7 @@ int bpfu_hook_get(struct bpfu_func *func, struct bpfu_hook **out)
 	if (func->gone)
 		return -ENOENT;
 	if (!hook) {
-		watch_forks();
+		bpfu_hook_watch_forks();
 		hook = calloc(1, sizeof(*hook));
 		if (!hook)
 			return -ENOMEM;

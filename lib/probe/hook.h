@@ -32,6 +32,9 @@ struct bpfu_hook {
 /* Guards every hook, and what tramp.c and kprobe.c know of one. */
 extern pthread_mutex_t bpfu_hook_lock;
 
+/* See that fork() leaves the lock free in the child. With the lock held. */
+void bpfu_hook_watch_forks(void);
+
 /*
  * The hook of @func, made at the first call and never freed. With the lock held. 0, -ENOENT (the
  * function was unregistered), -EOPNOTSUPP (no patchable entry) or -ENOMEM.

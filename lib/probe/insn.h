@@ -15,6 +15,8 @@
 
 #define BPFU_ENTRY_SIZE 5
 #define BPFU_INT3 0xcc
+#define BPFU_BREAKPOINT ((uint8_t)BPFU_INT3)
+typedef uint8_t bpfu_breakpoint;
 
 static inline void bpfu_entry_nop(uint8_t *p)
 {
@@ -56,6 +58,8 @@ static inline int bpfu_entry_find(const void *addr, uint8_t **at, bool *sled)
 #elif defined(__aarch64__)
 
 #define BPFU_ENTRY_SIZE 4
+#define BPFU_BREAKPOINT 0xd4200000u /* brk #0 */
+typedef uint32_t bpfu_breakpoint;
 
 static inline void bpfu_entry_nop(uint8_t *p)
 {

@@ -22,7 +22,7 @@ int bpfu_site_find(const void *addr, struct bpfu_site *site)
 
 const void *bpfu_site_after(const struct bpfu_site *site)
 {
-	return site->at + BPFU_ENTRY_SIZE;
+	return site->at + (site->len ? site->len : BPFU_ENTRY_SIZE);
 }
 
 /* A site with its old and new bytes, in the order of addresses. */
@@ -44,7 +44,9 @@ static int changes_init(struct change *changes, struct bpfu_site *const *sites, 
 	for (size_t i = 0; i < cnt; i++) {
 		changes[i].site = sites[i];
 		memcpy(changes[i].old_bytes, sites[i]->at, BPFU_ENTRY_SIZE);
-		if (!sites[i]->dest)
+		if (!sites[i]->dest && sites[i]->nop)
+			memcpy(changes[i].new_bytes, sites[i]->nop, BPFU_ENTRY_SIZE);
+		else if (!sites[i]->dest)
 			bpfu_entry_nop(changes[i].new_bytes);
 		else if (bpfu_entry_jump(changes[i].new_bytes, sites[i]->at, sites[i]->dest))
 			return -ERANGE;
@@ -181,5 +183,21 @@ int bpfu_patch(struct bpfu_site *const *sites, size_t cnt)
 		sites[i]->sled = false;
 	pthread_mutex_unlock(&lock);
 	free(changes);
+	return err;
+}
+
+int bpfu_patch_write(const struct bpfu_write *writes, size_t cnt)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	bpfu_text_open();
+	for (size_t i = 0; i < cnt && !err; i++) {
+		err = bpfu_text_write(writes[i].at, writes[i].bytes, writes[i].n);
+		__builtin___clear_cache((char *)writes[i].at, (char *)writes[i].at + writes[i].n);
+	}
+	bpfu_text_close();
+	bpfu_text_sync();
+	pthread_mutex_unlock(&lock);
 	return err;
 }

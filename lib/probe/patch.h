@@ -25,6 +25,8 @@
 struct bpfu_site {
 	uint8_t *at;       /* the instruction that changes */
 	const void *dest;  /* where it shall lead; NULL: nowhere, the nop */
+	const uint8_t *nop; /* what it is while it leads nowhere; NULL: the usual one */
+	uint8_t len;       /* of that instruction; 0: the usual length */
 	bool sled;         /* single nops until the first change; kept by patch.c */
 };
 
@@ -42,5 +44,19 @@ const void *bpfu_site_after(const struct bpfu_site *site);
  * -EACCES (text cannot be changed), -EBUSY (see bpfu_evict(), which a sled needs).
  */
 int bpfu_patch(struct bpfu_site *const *sites, size_t cnt);
+
+/* Bytes to write at an address. */
+struct bpfu_write {
+	void *at;
+	const void *bytes;
+	size_t n;
+};
+
+/*
+ * Write breakpoints, the bytes that they took the place of, or code that nobody executes yet, and
+ * wait until every thread sees them. Each write is one byte or an aligned word, or nobody executes
+ * it. 0, or -EACCES; then what has been written stays.
+ */
+int bpfu_patch_write(const struct bpfu_write *writes, size_t cnt);
 
 #endif

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Perf events of kprobes and kretprobes. An event has the function; programs come by links, or one by
- * the older ioctl. While the event is disabled its programs are off.
+ * Perf events of kprobes and uprobes. An event has the target; programs come by links, or one by the
+ * older ioctl. While the event is disabled its programs are off.
  */
 #include "probe/perf_event.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "btf/func.h"
 #include "obj/prog.h"
-#include "probe/hook.h"
-#include "probe/kprobe.h"
-#include "util/log.h"
+#include "probe/target.h"
 #include "util/uaccess.h"
 
 #define RETPROBE_BIT (1ull << 0) /* of attr.config; what format/retprobe says */
-#define MIN_ACTIVE 10
+#define REF_CTR_SHIFT 32            /* the same, format/ref_ctr_offset */
 
 /* A program on an event. */
 struct attachment {
 	struct bpfu_prog *prog;
 	uint64_t cookie;
-	struct bpfu_probe_set *set; /* NULL while the event is disabled */
+	bool is_on; /* false while the event is disabled */
+	struct bpfu_probing probing;
 	struct attachment *next;
 };
 
 struct perf_event {
 	struct bpfu_obj obj;
-	struct bpfu_func *func;
+	struct bpfu_target target;
 	bool is_return;
 	bool enabled;
 	struct attachment *attachments; /* under lock */
@@ -55,27 +56,18 @@ static struct perf_event *event_of(struct bpfu_obj *obj)
 
 static int turn_on(struct perf_event *event, struct attachment *at)
 {
-	struct bpfu_probe_spec spec = {
-		.prog = at->prog,
-		.is_return = event->is_return,
-		.max_active = BPFU_MAX(MIN_ACTIVE, 2 * bpfu_possible_cpus()),
-		.cnt = 1,
-		.funcs = &event->func,
-		.cookies = &at->cookie,
-	};
-	int err = bpfu_probe_attach(&spec, &at->set, NULL);
+	int err = bpfu_target_attach(at->prog, event->is_return, &event->target, &at->cookie, 1,
+				     &at->probing);
 
-	if (err && bpfu_hook_reason(err))
-		bpfu_warn("prog '%s': cannot attach to function '%s': %s", at->prog->name,
-			  event->func->decl.name, bpfu_hook_reason(err));
+	at->is_on = !err;
 	return err;
 }
 
 static void turn_off(struct attachment *at)
 {
-	if (at->set)
-		bpfu_probe_detach(at->set);
-	at->set = NULL;
+	if (at->is_on)
+		bpfu_target_detach(&at->probing);
+	at->is_on = false;
 }
 
 static int add(struct perf_event *event, struct attachment *at)
@@ -104,7 +96,7 @@ static int enable(struct perf_event *event, bool on)
 	int err = 0;
 
 	for (struct attachment *at = event->attachments; at && !err; at = at->next) {
-		if (on && !at->set)
+		if (on && !at->is_on)
 			err = turn_on(event, at);
 		else if (!on)
 			turn_off(at);
@@ -134,6 +126,7 @@ static void event_release(struct bpfu_obj *obj)
 		pthread_mutex_unlock(&lock);
 		bpfu_prog_put(prog);
 	}
+	bpfu_target_release(&event->target);
 	free(event);
 }
 
@@ -151,55 +144,59 @@ static int copy_attr(uint64_t uattr, struct perf_event_attr *attr)
 	return bpfu_copy_from_user(attr, uattr, BPFU_MIN(size, sizeof(*attr)));
 }
 
-static int find_func(const struct perf_event_attr *attr, struct bpfu_func **func)
+static int find_kprobe(const struct perf_event_attr *attr, struct bpfu_target *target)
 {
+	bool is_return = attr->config & RETPROBE_BIT;
 	char name[BPFU_FUNC_NAME_MAX] = "";
-	const char *near;
 	int n;
 
-	if (!attr->kprobe_func) {
-		*func = bpfu_func_by_addr((void *)(uintptr_t)attr->kprobe_addr);
-		return *func ? 0 : -EINVAL;
-	}
+	if (attr->config & ~RETPROBE_BIT)
+		return -EINVAL;
+	if (!attr->kprobe_func)
+		return bpfu_target_kprobe(target, NULL, attr->kprobe_addr, 0, is_return);
 	n = bpfu_strncpy_from_user(name, attr->kprobe_func, sizeof(name));
 	if (n < 0)
 		return n;
 	name[sizeof(name) - 1] = '\0';
-	*func = bpfu_func_by_name(name);
-	if (!*func) {
-		near = bpfu_func_near(name);
-		bpfu_warn("no function '%s' to attach to%s%s%s", name, near ? "; is it '" : "",
-			  near ? near : "", near ? "'?" : "");
-		return -ENOENT;
-	}
-	if (attr->probe_offset) {
-		bpfu_warn("function '%s': only its entry can be probed, not offset %llu", name,
-			  (unsigned long long)attr->probe_offset);
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	return bpfu_target_kprobe(target, name, 0, attr->probe_offset, is_return);
 }
 
-int bpfu_perf_event_open(uint64_t uattr)
+static int find_uprobe(const struct perf_event_attr *attr, int pid, int cpu,
+		       struct bpfu_target *target)
 {
+	char path[PATH_MAX];
+	int n, err;
+
+	if (attr->config & 0xffffffff & ~RETPROBE_BIT || (pid == -1 && cpu == -1))
+		return -EINVAL;
+	if (!attr->uprobe_path)
+		return -EINVAL;
+	n = bpfu_strncpy_from_user(path, attr->uprobe_path, sizeof(path));
+	if (n == sizeof(path))
+		return -ENAMETOOLONG;
+	err = n < 0 ? n : bpfu_target_check_pid(pid);
+	return err ? err : bpfu_target_uprobe(target, path, attr->probe_offset,
+					      attr->config >> REF_CTR_SHIFT);
+}
+
+int bpfu_perf_event_open(uint64_t uattr, int pid, int cpu)
+{
+	struct bpfu_target target = { 0 };
 	struct perf_event_attr attr;
 	struct perf_event *event;
-	struct bpfu_func *func;
 	int err;
 
 	err = copy_attr(uattr, &attr);
-	if (err)
-		return err;
-	if (attr.config & ~RETPROBE_BIT)
-		return -EINVAL;
-	err = find_func(&attr, &func);
-	if (err)
-		return err;
-	event = calloc(1, sizeof(*event));
-	if (!event)
-		return -ENOMEM;
+	if (!err)
+		err = attr.type == BPFU_PERF_TYPE_UPROBE ? find_uprobe(&attr, pid, cpu, &target) :
+							   find_kprobe(&attr, &target);
+	event = err ? NULL : calloc(1, sizeof(*event));
+	if (!event) {
+		bpfu_target_release(&target);
+		return err ? err : -ENOMEM;
+	}
 	bpfu_obj_init(&event->obj, BPFU_OBJ_PERF_EVENT, event_release);
-	event->func = func;
+	event->target = target;
 	event->is_return = attr.config & RETPROBE_BIT;
 	event->enabled = !attr.disabled;
 	err = bpfu_fd_install(&event->obj, -1);
@@ -278,37 +275,55 @@ static void link_free(struct bpfu_link *link)
 }
 
 /* enum bpf_perf_event_type of newer headers. */
-enum { INFO_KPROBE = 3, INFO_KRETPROBE = 4 };
+enum { INFO_UPROBE = 1, INFO_URETPROBE, INFO_KPROBE, INFO_KRETPROBE };
 
 /* struct bpf_link_info.perf_event of newer headers, which this host's may lack. */
 struct perf_info {
 	uint32_t type, pad;
-	uint64_t func_name;
+	uint64_t name; /* the function's or the file's */
 	uint32_t name_len, offset;
-	uint64_t addr, missed, cookie;
+	union {
+		struct {
+			uint64_t addr, missed, cookie;
+		} kprobe;
+		struct {
+			uint64_t cookie, ref_ctr_offset;
+		} uprobe;
+	};
 };
+
+static int put_name(struct perf_info *out, const char *name)
+{
+	uint32_t room = out->name_len, size = (uint32_t)strlen(name) + 1;
+
+	if (!out->name != !room)
+		return -EINVAL;
+	out->name_len = size;
+	if (!room)
+		return 0;
+	return room < size ? -ENOSPC : bpfu_copy_to_user(out->name, name, size);
+}
 
 static int link_fill_info(const struct bpfu_link *link, struct bpf_link_info *info)
 {
 	struct perf_info *out = (struct perf_info *)((char *)info +
 						     offsetof(struct bpf_link_info, raw_tracepoint));
 	const struct perf_link *l = perf_link_of(link);
-	const char *name = l->event->func->decl.name;
-	uint32_t room = out->name_len, size = (uint32_t)strlen(name) + 1;
+	const struct bpfu_target *target = &l->event->target;
+	bool is_return = l->event->is_return;
 
-	if (!out->func_name != !room)
-		return -EINVAL;
-	out->type = l->event->is_return ? INFO_KRETPROBE : INFO_KPROBE;
-	out->name_len = size;
-	out->offset = 0;
-	out->addr = bpfu_u64(l->event->func->addr);
-	out->missed = l->at.set ? bpfu_probe_missed(l->at.set) : 0;
-	out->cookie = l->at.cookie;
-	if (!room)
-		return 0;
-	if (room < size)
-		return -ENOSPC;
-	return bpfu_copy_to_user(out->func_name, name, size);
+	out->offset = (uint32_t)target->offset;
+	if (target->is_uprobe) {
+		out->type = is_return ? INFO_URETPROBE : INFO_UPROBE;
+		out->uprobe.cookie = l->at.cookie;
+		out->uprobe.ref_ctr_offset = target->ref_ctr_offset;
+		return put_name(out, target->path);
+	}
+	out->type = is_return ? INFO_KRETPROBE : INFO_KPROBE;
+	out->kprobe.addr = target->place.addr;
+	out->kprobe.missed = l->at.is_on ? bpfu_target_missed(&l->at.probing) : 0;
+	out->kprobe.cookie = l->at.cookie;
+	return put_name(out, target->in ? target->in->decl.name : "");
 }
 
 static const struct bpfu_link_ops perf_ops = {

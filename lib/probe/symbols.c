@@ -109,6 +109,22 @@ int bpfu_symbols_perf_type(void **text, uint32_t *size)
 	return finish(&t, text, size);
 }
 
+int bpfu_symbols_uprobe_type(void **text, uint32_t *size)
+{
+	struct text t = { 0 };
+
+	add(&t, "%d\n", BPFU_PERF_TYPE_UPROBE);
+	return finish(&t, text, size);
+}
+
+int bpfu_symbols_ref_ctr(void **text, uint32_t *size)
+{
+	struct text t = { 0 };
+
+	add(&t, "config:32-63\n");
+	return finish(&t, text, size);
+}
+
 int bpfu_symbols_perf_retprobe(void **text, uint32_t *size)
 {
 	struct text t = { 0 };

@@ -12,8 +12,10 @@ int bpfu_symbols_kallsyms(void **text, uint32_t *size);     /* /proc/kallsyms */
 int bpfu_symbols_filter(void **text, uint32_t *size);       /* available_filter_functions */
 int bpfu_symbols_filter_addrs(void **text, uint32_t *size); /* available_filter_functions_addrs */
 
-/* Below /sys/bus/event_source/devices/kprobe/: type, format/retprobe. */
+/* Below /sys/bus/event_source/devices/{kprobe,uprobe}/: type, format/{retprobe,ref_ctr_offset}. */
 int bpfu_symbols_perf_type(void **text, uint32_t *size);
+int bpfu_symbols_uprobe_type(void **text, uint32_t *size);
+int bpfu_symbols_ref_ctr(void **text, uint32_t *size);
 int bpfu_symbols_perf_retprobe(void **text, uint32_t *size);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "percpu/sys.h"
 #include "probe/evict.h"
+#include "probe/point.h"
 
 struct trap_set {
 	const struct bpfu_trap *traps;
@@ -131,10 +132,15 @@ static void chain(int sig, siginfo_t *info, void *uc)
 
 static void on_trap(int sig, siginfo_t *info, void *arg)
 {
-	int saved_errno = errno;
 	bool sync = info->si_code > 0;
-	bool ours = resolve(arg, sync);
+	/* First, and without errno, which is a call into the C library: it may have a breakpoint. */
+	bool ours = bpfu_point_trap(arg, sync);
+	int saved_errno;
 
+	if (ours && sync)
+		return;
+	saved_errno = errno;
+	ours = ours || resolve(arg, sync);
 	if (!(sync && ours) && !evicted(info, arg))
 		chain(sig, info, arg);
 	errno = saved_errno;

@@ -28,6 +28,9 @@ static const struct file {
 	{ "/sys/kernel/debug/tracing/available_filter_functions_addrs", bpfu_symbols_filter_addrs },
 	{ "/sys/bus/event_source/devices/kprobe/type", bpfu_symbols_perf_type },
 	{ "/sys/bus/event_source/devices/kprobe/format/retprobe", bpfu_symbols_perf_retprobe },
+	{ "/sys/bus/event_source/devices/uprobe/type", bpfu_symbols_uprobe_type },
+	{ "/sys/bus/event_source/devices/uprobe/format/retprobe", bpfu_symbols_perf_retprobe },
+	{ "/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", bpfu_symbols_ref_ctr },
 };
 
 static const struct file *file_of(const char *path)

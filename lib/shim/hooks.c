@@ -50,9 +50,9 @@ static long hook_perf_event_open(const long *args)
 
 	if (bpfu_route_get() != BPFU_ROUTE_USER ||
 	    bpfu_copy_from_user(&type, (uint64_t)args[0], sizeof(type)) ||
-	    type != BPFU_PERF_TYPE_KPROBE)
+	    (type != BPFU_PERF_TYPE_KPROBE && type != BPFU_PERF_TYPE_UPROBE))
 		return bpfu_real_syscall(__NR_perf_event_open, args);
-	return ret_errno(bpfu_perf_event_open((uint64_t)args[0]));
+	return ret_errno(bpfu_perf_event_open((uint64_t)args[0], (int)args[1], (int)args[2]));
 }
 
 int bpfu_hook_ioctl(int fd, unsigned long cmd, unsigned long arg)

@@ -10,6 +10,7 @@
 #include "obj/tracepoint.h"
 #include "probe/kprobe_multi.h"
 #include "probe/perf_event.h"
+#include "probe/uprobe_multi.h"
 #include "probe/tramp.h"
 #include "syscall/syscall.h"
 #include "util/uaccess.h"
@@ -109,6 +110,25 @@ static int kprobe_multi_link(struct bpfu_prog *prog, const union bpf_attr *attr)
 	return err ? put_prog(prog, err) : link_publish(link);
 }
 
+static int uprobe_multi_link(struct bpfu_prog *prog, const union bpfu_attr *attr)
+{
+	const struct bpfu_uprobe_multi multi = {
+		.path = attr->uprobe_multi.path,
+		.offsets = attr->uprobe_multi.offsets,
+		.ref_ctr_offsets = attr->uprobe_multi.ref_ctr_offsets,
+		.cookies = attr->uprobe_multi.cookies,
+		.cnt = attr->uprobe_multi.cnt,
+		.flags = attr->uprobe_multi.flags,
+		.pid = attr->uprobe_multi.pid,
+	};
+	struct bpfu_link *link;
+	int err = -EINVAL;
+
+	if (!attr->a.link_create.flags && prog->expected_attach_type == BPFU_TRACE_UPROBE_MULTI)
+		err = bpfu_uprobe_multi_create(&multi, prog, &link);
+	return err ? put_prog(prog, err) : link_publish(link);
+}
+
 static int tp_name_in(uint64_t uname, char *name)
 {
 	int n;
@@ -189,6 +209,9 @@ int bpfu_cmd_link_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 	if (prog->type == BPF_PROG_TYPE_KPROBE &&
 	    attr->a.link_create.attach_type == BPF_TRACE_KPROBE_MULTI)
 		return kprobe_multi_link(prog, &attr->a);
+	if (prog->type == BPF_PROG_TYPE_KPROBE &&
+	    attr->a.link_create.attach_type == BPFU_TRACE_UPROBE_MULTI)
+		return uprobe_multi_link(prog, attr);
 	err = no_target_error(prog->type, attr->a.link_create.attach_type);
 	bpfu_prog_put(prog);
 	return err;

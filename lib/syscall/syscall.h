@@ -59,6 +59,16 @@ union bpfu_attr {
 		uint8_t old[16];
 		uint64_t cookie;
 	} raw_tracepoint;
+	struct {
+		uint8_t old[16];
+		uint64_t path;
+		uint64_t offsets;
+		uint64_t ref_ctr_offsets;
+		uint64_t cookies;
+		uint32_t cnt;
+		uint32_t flags;
+		uint32_t pid;
+	} uprobe_multi; /* of link_create */
 };
 
 /* @uattr, @size: the caller's, for results that go back. Returns what bpf(2) returns or -errno. */

@@ -30,6 +30,9 @@
 #define BPF_F_XDP_DEV_BOUND_ONLY (1U << 6)
 #endif
 /* Enumerators of newer headers: defining the number does not clash with them. */
+#define BPFU_TRACE_UPROBE_MULTI 48       /* BPF_TRACE_UPROBE_MULTI */
+#define BPFU_F_UPROBE_MULTI_RETURN 1u    /* BPF_F_UPROBE_MULTI_RETURN */
+#define BPFU_LINK_TYPE_UPROBE_MULTI 12   /* BPF_LINK_TYPE_UPROBE_MULTI */
 #define BPFU_F_PATH_FD (1U << 14)        /* BPF_F_PATH_FD: OBJ_PIN, OBJ_GET */
 #define BPFU_F_TOKEN_FD (1U << 16)       /* BPF_F_TOKEN_FD: a token is given */
 
