@@ -38,6 +38,7 @@ enum bench_flags {
 					   * --trig-batch-iters, and knows larger numbers */
 	BENCH_HAS_NATIVE = 1u << 7, /* has a native form (native.h), though it issues bpf(2) calls */
 	BENCH_HAS_PROGRAMS = 1u << 8, /* takes --programs */
+	BENCH_LONG_OPS = 1u << 9, /* an operation is thousands of instructions */
 };
 
 struct bench_params {

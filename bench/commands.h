@@ -19,7 +19,10 @@ enum exit_status {
 int cmd_list(const struct opts *opts);
 int cmd_run(const struct opts *opts);
 int cmd_run_beside(const struct opts *opts); /* --instances */
+int cmd_run_counts(const struct opts *opts); /* --count */
 int cmd_compare(const struct opts *opts);
+int cmd_compare_counts(const struct opts *opts);        /* --count */
+int cmd_compare_stored_counts(const struct opts *opts); /* of two files of counts */
 int cmd_dump(const struct opts *opts);
 /*
  * Start the program anew with the same addresses in every process, unless that is so already or
@@ -30,6 +33,7 @@ int cmd_noise(const struct opts *opts);
 int cmd_report(const struct opts *opts);
 int cmd_history(const struct opts *opts);
 int cmd_doctor(const struct opts *opts);
+int cmd_windows(const struct opts *opts);
 
 /* "bpflab: …" on standard error. */
 void print_error(const struct errline *e);

@@ -71,6 +71,8 @@ static int run_command(const struct opts *opts)
 		return cmd_history(opts);
 	case CMD_DOCTOR:
 		return cmd_doctor(opts);
+	case CMD_WINDOWS:
+		return cmd_windows(opts);
 	default:
 		return cmd_help(opts);
 	}

@@ -49,6 +49,8 @@ static const struct {
 	{ "report", CMD_REPORT, "FILE...", "a page with plots, or another form, of stored results" },
 	{ "history", CMD_HISTORY, "add FILE... | show [BENCH | GLOB]... | gate A B [BENCH | GLOB]... | prune",
 	  "results over time" },
+	{ "windows", CMD_WINDOWS, "BENCH | GLOB | PROG.bpf.o[:PROGRAM]...",
+	  "run batches between marks, for an emulator that counts (what --count starts)" },
 	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
 	{ "help", CMD_HELP, "[COMMAND]", "this text" },
 };
@@ -132,6 +134,11 @@ static int parse_arch(struct opts *opts, const struct opt_row *row, const char *
 	return -EINVAL;
 }
 
+static int parse_count(struct opts *opts, const struct opt_row *row, const char *value)
+{
+	return strcmp(value, "insns") ? -EINVAL : parse_flag(opts, row, value);
+}
+
 static int parse_u32(struct opts *opts, const struct opt_row *row, const char *value)
 {
 	uint64_t v;
@@ -212,17 +219,19 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 
 /* Commands that run benches; a gate of the history does. */
 #define CMD_MEASURE (CMD_RUN | CMD_COMPARE | CMD_NOISE | CMD_HISTORY)
+/* Commands whose benches take parameters. */
+#define CMD_PARAMS (CMD_MEASURE | CMD_WINDOWS)
 /* Commands that compare; a gate of the history does. */
 #define CMD_SIDES (CMD_COMPARE | CMD_HISTORY)
 /* All but help. */
-#define CMD_ANY (CMD_MEASURE | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT)
+#define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT)
 
 #define AT(member) offsetof(struct opts, member)
 
 /* clang-format off */
 static const struct opt_row option_table[] = {
 	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off (repeatable)",
-	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE, parse_list,
+	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE | CMD_WINDOWS, parse_list,
 	  AT(on) },
 	{ 0, "on", "TARGET", "where to load (user; repeatable)",
 	  "a target, such as user, host or user:jit=off", CMD_DUMP, parse_list, AT(on) },
@@ -265,6 +274,12 @@ static const struct opt_row option_table[] = {
 	  parse_flag, AT(no_control) },
 	{ 0, "rounds", "N", "rounds of measurement, spread over the run (100)",
 	  "a whole number from 1 to 1000000", CMD_RUN, parse_u32, AT(rounds), 1, 1000000 },
+	{ 0, "rounds", "N", "times each window is run (1)",
+	  "a whole number from 1 to 1000000", CMD_WINDOWS, parse_u32, AT(rounds), 1, 1000000 },
+	{ 0, "count", "insns", "count instructions under emulation instead of measuring time: exact",
+	  "insns", CMD_RUN | CMD_COMPARE, parse_count, AT(count) },
+	{ 0, "runs", "N", "with --count: processes that count, which have to agree (10)",
+	  "a whole number from 1 to 1000", CMD_RUN | CMD_COMPARE, parse_u32, AT(runs), 1, 1000 },
 	{ 'p', "producers", "N", "threads that run the bench at the same time (1)",
 	  "a whole number from 1 to 1024", CMD_MEASURE, parse_u32, AT(producers), 1, MAX_PRODUCERS },
 	{ 'c', "consumers", "N", "consumer threads; these benches have none (0)",
@@ -276,20 +291,20 @@ static const struct opt_row option_table[] = {
 	{ 0, "cons-affinity", "CPUSET", "the same for consumers; implies -a",
 	  "a set of CPUs, as in 0-3,5", CMD_MEASURE, parse_cons_cpus, 0 },
 	{ 0, "nr_loops", "N", "iterations of one loop in the bpf-loop benches (10)",
-	  "a whole number from 1 to 4194304", CMD_MEASURE, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
+	  "a whole number from 1 to 4194304", CMD_PARAMS, parse_u64, AT(nr_loops), 1, MAX_NR_LOOPS },
 	{ 0, "trig-batch-iters", "N", "operations per trigger (the whole batch; with --classic, "
-	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_MEASURE, parse_u32,
+	  "the kernel's 100)", "a whole number from 1 to 1000", CMD_PARAMS, parse_u32,
 	  AT(trig_batch_iters), 1, 1000 },
 	{ 0, "nr-batch-iters", "N", "the same for the private-stack benches", "a whole number from 1 to "
-	  "1048576", CMD_MEASURE, parse_u32, AT(nr_batch_iters), 1, MAX_BATCH_ITERS },
+	  "1048576", CMD_PARAMS, parse_u32, AT(nr_batch_iters), 1, MAX_BATCH_ITERS },
 	{ 0, "programs", "N", "programs that prog-pack loads and runs (4096)",
-	  "a whole number from 1 to 4096", CMD_MEASURE, parse_u32, AT(programs), 1, 4096 },
+	  "a whole number from 1 to 4096", CMD_PARAMS, parse_u32, AT(programs), 1, 4096 },
 	{ 0, "instances", "K", "time the command after -- beside K processes that run programs",
 	  "a whole number from 0 to 1000", CMD_RUN, parse_instances, AT(instances), 0, 1000 },
 	{ 0, "prepare", "COMMAND", "with --instances: run this by sh before each run, untimed",
 	  "a command", CMD_RUN, parse_string, AT(prepare) },
 	{ 0, "sweep", "NAME=A,B,…", "run with each value of nr_loops, p, trig-batch-iters, "
-	  "nr-batch-iters or programs (repeatable)", "NAME=A,B,…", CMD_MEASURE, parse_list, AT(sweep) },
+	  "nr-batch-iters or programs (repeatable)", "NAME=A,B,…", CMD_PARAMS, parse_list, AT(sweep) },
 	{ 0, "seed", "N", "seed of all random orders", "a whole number", CMD_MEASURE, parse_seed,
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",

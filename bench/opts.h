@@ -24,6 +24,7 @@ enum command {
 	CMD_DUMP = 1u << 12,
 	CMD_REPORT = 1u << 10,
 	CMD_HISTORY = 1u << 11,
+	CMD_WINDOWS = 1u << 13,
 };
 
 #define OPTS_MAX_LIST 64
@@ -75,6 +76,8 @@ struct opts {
 	uint32_t days;
 	uint64_t seed;
 	bool has_seed;
+	bool count;        /* --count=insns */
+	uint32_t runs;     /* … processes that count; 0: not given */
 	uint32_t quads;    /* compare; 0: not given */
 	uint32_t loads;
 	double margin;     /* a share; 0: not given */

@@ -22,6 +22,9 @@ static const char *values_of(const char *name)
 
 static int set_variant(const struct target *t, const struct target_variant *v, struct errline *e)
 {
+	if (!strcmp(v->name, "arch"))
+		return errline_set(e, -EINVAL, "target '%s': another arch is emulated, where time says "
+				   "nothing; arch= goes with --count=insns", t->spec);
 	if (!bpfu_option_get(v->name))
 		return errline_set(e, -EINVAL, "target '%s': libbpfu has no option '%s' (bpflab(1) "
 				   "lists them)", t->spec, v->name);

@@ -198,7 +198,8 @@ static int jit_prog_fd(const struct bench_inst *inst)
 		.name = "jit-" #kernel,                                                            \
 		.event = what,                                                                     \
 		.null_is = "the same driver around a kernel that does nothing",                    \
-		.flags = BENCH_NEEDS_BPF | BENCH_HAS_TRIGGER | BENCH_HAS_NATIVE | BENCH_OPS_REPORT,   \
+		.flags = BENCH_NEEDS_BPF | BENCH_HAS_TRIGGER | BENCH_HAS_NATIVE | BENCH_OPS_REPORT |    \
+			 BENCH_LONG_OPS,                                                           \
 		.classic_ops = 100,                                                                \
 		.open = jit_open,                                                                  \
 		.close = jit_close,                                                                \

@@ -206,7 +206,11 @@ int cmd_compare(const struct opts *opts)
 		print_error(&e);
 		return EXIT_USAGE;
 	}
+	if (opts->count)
+		return cmd_compare_counts(opts);
 	if (records_is_file(opts->args[0]) && records_is_file(opts->args[1]))
-		return compare_stored(opts);
+		return records_are_counts(opts->args[0]) || records_are_counts(opts->args[1]) ?
+			       cmd_compare_stored_counts(opts) :
+			       compare_stored(opts);
 	return compare_live(opts, NULL);
 }

@@ -195,6 +195,8 @@ int cmd_run(const struct opts *opts)
 
 	if (opts->list)
 		return cmd_list(opts);
+	if (opts->count)
+		return cmd_run_counts(opts);
 	if (opts->has_instances)
 		return cmd_run_beside(opts);
 	err = check_outputs(opts, &e);

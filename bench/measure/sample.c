@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "measure/mark.h"
 #include "target.h"
 
 struct part {
@@ -75,25 +76,38 @@ static double fault_factor(const struct batch *b)
 	}
 }
 
-static void run_part(unsigned int producer, void *ctx)
+static void run_triggers(struct job *job, unsigned int producer, struct part *part)
 {
-	struct job *job = ctx;
-	struct part *part = &job->parts[producer];
 	struct bench_inst *inst = job->inst;
 	enum bench_arm arm = job->batch->arm;
-	uint64_t per_trigger = job->per_trigger - job->dropped, events, begin;
-	struct rusage before, after;
+	uint64_t per_trigger = job->per_trigger - job->dropped, events;
 
-	getrusage(RUSAGE_THREAD, &before);
-	part->cpu_before = sched_getcpu();
-	begin = sample_now_ns();
 	for (uint64_t i = 0; i < job->triggers; i++) {
 		part->err = inst->bench->trigger(inst, producer, arm, per_trigger, &events);
 		if (part->err)
 			break;
 		part->events += events;
 	}
-	part->ns = sample_now_ns() - begin;
+}
+
+static void run_part(unsigned int producer, void *ctx)
+{
+	struct job *job = ctx;
+	struct part *part = &job->parts[producer];
+	struct rusage before, after;
+	uint64_t begin;
+
+	getrusage(RUSAGE_THREAD, &before);
+	part->cpu_before = sched_getcpu();
+	if (job->batch->marked) {
+		mark_begin();
+		run_triggers(job, producer, part);
+		mark_end();
+	} else {
+		begin = sample_now_ns();
+		run_triggers(job, producer, part);
+		part->ns = sample_now_ns() - begin;
+	}
 	part->cpu_after = sched_getcpu();
 	getrusage(RUSAGE_THREAD, &after);
 	part->nvcsw = (uint32_t)(after.ru_nvcsw - before.ru_nvcsw);

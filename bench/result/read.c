@@ -165,6 +165,19 @@ int records_read(struct record_list *list, const char *path, unsigned int file, 
 	return err;
 }
 
+bool records_are_counts(const char *path)
+{
+	char head[512];
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(head, 1, sizeof(head) - 1, f) : 0;
+
+	if (f)
+		fclose(f);
+	head[len] = '\0';
+	head[strcspn(head, ",")] = '\0';
+	return strstr(head, "\"" SCHEMA_COUNT "\"") != NULL;
+}
+
 bool records_is_file(const char *path)
 {
 	unsigned char head[512];

@@ -46,6 +46,15 @@ static const struct field noise_fields[] = {
 	{ "command", TEXT },
 };
 
+static const struct field count_fields[] = {
+	{ "bench", TEXT, true }, { "target", TEXT, true }, { "unit", TEXT, true },
+	{ "fraction", PAIR, true }, { "exact", BOOLEAN, true }, { "runs", INTEGER, true },
+	{ "runs_equal", INTEGER, true }, { "variant", OBJECT }, { "params", OBJECT },
+	{ "estimate", NUMBER }, { "gross", PAIR }, { "null", PAIR }, { "trigger", PAIR },
+	{ "least", PAIR, true }, { "most", PAIR, true }, { "linear", BOOLEAN }, { "emulator", OBJECT, true },
+	{ "prog", OBJECT }, { "windows", OBJECTS }, { "env", OBJECT }, { "command", TEXT },
+};
+
 #define FIELDS(f) f, sizeof(f) / sizeof((f)[0])
 
 static const struct {
@@ -58,6 +67,7 @@ static const struct {
 	{ SCHEMA_RESULT, RECORD_RESULT, "a result", "run", FIELDS(result_fields) },
 	{ SCHEMA_COMPARE, RECORD_COMPARE, "a comparison", "compare", FIELDS(compare_fields) },
 	{ SCHEMA_NOISE, RECORD_NOISE, "a measurement of noise", "noise", FIELDS(noise_fields) },
+	{ SCHEMA_COUNT, RECORD_COUNT, "a count of instructions", "run --count", FIELDS(count_fields) },
 };
 
 #define NR_SCHEMAS (sizeof(schemas) / sizeof(schemas[0]))
@@ -313,6 +323,10 @@ int records_add(struct record_list *list, json_t *o, unsigned int file, unsigned
 		;
 	if (i == NR_SCHEMAS)
 		return unknown_schema(schema, where, e);
+	if (!(schemas[i].kind & kinds) && (kinds == RECORD_COUNT || schemas[i].kind == RECORD_COUNT))
+		return errline_set(e, -EINVAL, "%s is %s%s: counts and times are not mixed", where,
+				   schemas[i].what, kinds == RECORD_COUNT ? ", of time, not a count of "
+				   "instructions" : ", not of time");
 	if (!(schemas[i].kind & kinds))
 		return errline_set(e, -EINVAL, "%s is %s, not a result; give a file that 'bpflab run --json "
 				   "FILE' wrote", where, schemas[i].what);

@@ -17,11 +17,13 @@
 #define SCHEMA_RESULT "bpflab.result/1"
 #define SCHEMA_COMPARE "bpflab.compare/1"
 #define SCHEMA_NOISE "bpflab.noise/1"
+#define SCHEMA_COUNT "bpflab.count/1"
 
 enum record_kind {
 	RECORD_RESULT = 1u << 0,
 	RECORD_COMPARE = 1u << 1,
 	RECORD_NOISE = 1u << 2,
+	RECORD_COUNT = 1u << 3, /* of instructions: never among those of RECORD_ALL, which are times */
 	RECORD_ALL = RECORD_RESULT | RECORD_COMPARE | RECORD_NOISE,
 };
 
@@ -54,6 +56,9 @@ int records_import(struct record_list *list, const char *path, const char *text,
 
 /* True if @path is a file of text: of results, if it is to be of use. */
 bool records_is_file(const char *path);
+
+/* True if the first result in the file @path is a count of instructions. */
+bool records_are_counts(const char *path);
 
 /* Members, "" or NAN where there are none. */
 const char *record_text(const json_t *o, const char *key);

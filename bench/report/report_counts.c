@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Counted instructions. Rows are benches, and the targets of each one below the other. */
+#include "report/report_counts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/report_json.h"
+#include "result/record.h"
+#include "util/json_line.h"
+
+/* ---- table ---- */
+
+static const char *const titles[] = { "bench", "target", "insns/event", "trigger", "null", "runs equal",
+				      NULL };
+
+/* Calls @fn for each point that has figures, bench by bench. Ends at the first that is not 0. */
+static int each_point(const struct count_report *r,
+		      int (*fn)(const struct count_target *t, const struct count_point *pt, void *ctx),
+		      void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; r->nr_targets && i < r->targets[0].nr_points; i++)
+		for (size_t k = 0; k < r->nr_targets && !err; k++)
+			if (i < r->targets[k].nr_points && !r->targets[k].points[i].failed.text[0])
+				err = fn(&r->targets[k], &r->targets[k].points[i], ctx);
+	return err;
+}
+
+static int add_row(const struct count_target *t, const struct count_point *pt, void *ctx)
+{
+	char(*row)[TABLE_CELL] = table_row(ctx);
+	char text[64];
+
+	if (!row)
+		return -ENOMEM;
+	snprintf(row[0], TABLE_CELL, "%.150s", pt->label);
+	snprintf(row[1], TABLE_CELL, "%.150s", t->spec);
+	snprintf(row[2], TABLE_CELL, "%s",
+		 fraction_text(pt->value.net, true, text, sizeof(text)));
+	snprintf(row[3], TABLE_CELL, "%s",
+		 fraction_text(pt->value.trigger, false, text, sizeof(text)));
+	snprintf(row[4], TABLE_CELL, "%s", fraction_text(pt->value.null, false, text, sizeof(text)));
+	snprintf(row[5], TABLE_CELL, "%zu of %zu", pt->equal, pt->nr_runs);
+	return 0;
+}
+
+static int print_remark(const struct count_target *t, const struct count_point *pt, void *ctx)
+{
+	char lo[64], hi[64];
+	FILE *f = ctx;
+
+	if (!count_is_exact(pt))
+		fprintf(f, "%s on %s: the runs do not agree (%s to %s); shown is what most of them gave\n",
+			pt->label, t->spec, fraction_text(pt->lo, false, lo, sizeof(lo)),
+			fraction_text(pt->hi, false, hi, sizeof(hi)));
+	if (!pt->value.linear)
+		fprintf(f, "%s on %s: an event costs not the same in windows of different sizes; the "
+			   "figure is a mean\n", pt->label, t->spec);
+	return 0;
+}
+
+void report_counts_where(FILE *f, const struct count_target *targets, size_t nr)
+{
+	fprintf(f, "Counted under ");
+	for (size_t i = 0; i < nr; i++) {
+		const struct emulator *em = &targets[i].emulator;
+		bool told = false;
+
+		for (size_t k = 0; k < i; k++)
+			told |= !strcmp(targets[k].emulator.program, em->program);
+		if (!told)
+			fprintf(f, "%s%s %s (-cpu %s)", i ? " and " : "", em->program, em->version,
+				em->cpu);
+	}
+	fprintf(f, ": emulated. It counts what a processor\nwould execute in user space, and says nothing "
+		   "about time.\n");
+}
+
+/* ---- ratios to native code ---- */
+
+static const struct count_target *find_native(const struct count_report *r, const char *arch)
+{
+	for (size_t k = 0; k < r->nr_targets; k++)
+		if (target_is_native(&r->targets[k].target) &&
+		    !strcmp(r->targets[k].emulator.arch, arch))
+			return &r->targets[k];
+	return NULL;
+}
+
+static double ratio_of(const struct count_target *t, const struct count_target *base, size_t i)
+{
+	if (t->points[i].failed.text[0] || base->points[i].failed.text[0])
+		return NAN;
+	return fraction_value(fraction_div(t->points[i].value.net, base->points[i].value.net));
+}
+
+static int ratio_rows(const struct count_report *r, struct table *table)
+{
+	double log_sum[TABLE_MAX_COLS] = { 0 };
+	char(*row)[TABLE_CELL];
+	size_t summed = 0;
+
+	for (size_t i = 0; i < r->targets[0].nr_points; i++) {
+		size_t col = 1;
+
+		row = table_row(table);
+		if (!row)
+			return -ENOMEM;
+		snprintf(row[0], TABLE_CELL, "%.150s", r->targets[0].points[i].label);
+		for (size_t k = 0; k < r->nr_targets && col < table->nr_cols; k++) {
+			const struct count_target *t = &r->targets[k];
+			const struct count_target *base = find_native(r, t->emulator.arch);
+			double x;
+
+			if (!base || target_is_native(&t->target))
+				continue;
+			x = ratio_of(t, base, i);
+			log_sum[col] += log(x);
+			snprintf(row[col++], TABLE_CELL, "%.3f", x);
+		}
+		summed++;
+	}
+	row = summed > 1 ? table_row(table) : NULL;
+	if (row)
+		snprintf(row[0], TABLE_CELL, "geometric mean");
+	for (size_t col = 1; row && col < table->nr_cols; col++)
+		snprintf(row[col], TABLE_CELL, "%.3f", exp(log_sum[col] / (double)summed));
+	return 0;
+}
+
+/* insns ÷ insns of each target to native code of its architecture; nothing if there is none. */
+static int make_ratios(const struct count_report *r, struct table *table)
+{
+	static char names[TABLE_MAX_COLS][TABLE_CELL];
+	const char *heads[TABLE_MAX_COLS + 1] = { "insns / insns" };
+	size_t nr = 1;
+
+	for (size_t k = 0; k < r->nr_targets && nr < TABLE_MAX_COLS; k++) {
+		const struct count_target *t = &r->targets[k];
+		const struct count_target *base = find_native(r, t->emulator.arch);
+
+		if (!base || target_is_native(&t->target))
+			continue;
+		snprintf(names[nr], TABLE_CELL, "%.70s / %.70s", t->spec, base->spec);
+		heads[nr] = names[nr];
+		nr++;
+	}
+	memset(table, 0, sizeof(*table));
+	if (nr == 1)
+		return 0;
+	return table_init(table, 1, heads) ? -ENOMEM : ratio_rows(r, table);
+}
+
+static int print(FILE *f, const struct count_report *r, void (*put)(FILE *f, const struct table *t))
+{
+	struct table table, ratios = { 0 };
+	int err = table_init(&table, 2, titles);
+
+	if (!err)
+		err = each_point(r, add_row, &table);
+	if (!err && table.nr_rows > 1)
+		err = make_ratios(r, &ratios);
+	if (!err && table.nr_rows > 1) {
+		put(f, &table);
+		if (ratios.nr_rows) {
+			putc('\n', f);
+			put(f, &ratios);
+		}
+	}
+	table_release(&table);
+	table_release(&ratios);
+	return err;
+}
+
+void report_counts_table(FILE *f, const struct count_report *r)
+{
+	if (print(f, r, table_print) || r->quiet)
+		return;
+	putc('\n', f);
+	each_point(r, print_remark, f);
+	fprintf(f, "Instructions that one event executes, trigger and null program subtracted; exact if all "
+		   "runs,\neach a process of its own, are equal.\n");
+	report_counts_where(f, r->targets, r->nr_targets);
+}
+
+int report_counts_markdown(FILE *f, const void *ctx)
+{
+	const struct count_report *r = ctx;
+	int err = print(f, r, table_print_markdown);
+
+	if (err)
+		return err;
+	putc('\n', f);
+	each_point(r, print_remark, f);
+	report_counts_where(f, r->targets, r->nr_targets);
+	return ferror(f) ? -EIO : 0;
+}
+
+/* ---- CSV ---- */
+
+static int put_csv(const struct count_target *t, const struct count_point *pt, void *ctx)
+{
+	FILE *f = ctx;
+
+	fprintf(f, "\"%s\",\"%s\",%.9g,%lld,%lld,%.9g,%.9g,", pt->label, t->spec,
+		fraction_value(pt->value.net), (long long)pt->value.net.num,
+		(long long)pt->value.net.den, fraction_value(pt->value.gross),
+		fraction_value(pt->value.null));
+	if (fraction_is_valid(pt->value.trigger))
+		fprintf(f, "%.9g", fraction_value(pt->value.trigger));
+	fprintf(f, ",%zu,%zu,%d\n", pt->equal, pt->nr_runs, pt->value.linear);
+	return 0;
+}
+
+int report_counts_csv(FILE *f, const void *ctx)
+{
+	fputs("bench,target,insns_per_event,numerator,denominator,gross,null,trigger,runs_equal,runs,"
+	      "linear\n", f);
+	each_point(ctx, put_csv, f);
+	return ferror(f) ? -EIO : 0;
+}
+
+/* ---- JSON ---- */
+
+json_t *report_counts_fraction(struct fraction x)
+{
+	return fraction_is_valid(x) ? json_pack("[I, I]", (json_int_t)x.num, (json_int_t)x.den) :
+				      json_null();
+}
+
+json_t *report_counts_variant(const struct count_target *t)
+{
+	json_t *o = report_json_variant(&t->target);
+
+	json_object_set_new(o, "arch", json_string(t->emulator.arch));
+	return o;
+}
+
+struct json_ctx {
+	const struct count_report *r;
+	FILE *f;
+};
+
+static json_t *member(const struct count_point *pt, const char *key)
+{
+	json_t *v = json_object_get(pt->line, key);
+
+	return v ? json_incref(v) : json_null();
+}
+
+static json_t *emulator_json(const struct emulator *em)
+{
+	return json_pack("{s:s, s:s, s:s}", "program", em->program, "version", em->version, "cpu",
+			 em->cpu);
+}
+
+static int put_json(const struct count_target *t, const struct count_point *pt, void *ctx)
+{
+	const struct json_ctx *c = ctx;
+	const struct count_figures *v = &pt->value;
+	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o}", "schema", SCHEMA_COUNT, "bench",
+			      pt->bench, "target", t->target.kind->name, "variant",
+			      report_counts_variant(t), "params", member(pt, "params"), "unit",
+			      "insns/event", "estimate", number(fraction_value(v->net)));
+
+	if (!o)
+		return -ENOMEM;
+	json_object_set_new(o, "exact", json_boolean(count_is_exact(pt)));
+	json_object_set_new(o, "fraction", report_counts_fraction(v->net));
+	json_object_set_new(o, "gross", report_counts_fraction(v->gross));
+	json_object_set_new(o, "null", report_counts_fraction(v->null));
+	json_object_set_new(o, "trigger", report_counts_fraction(v->trigger));
+	json_object_set_new(o, "linear", json_boolean(v->linear));
+	json_object_set_new(o, "runs", json_integer((json_int_t)pt->nr_runs));
+	json_object_set_new(o, "runs_equal", json_integer((json_int_t)pt->equal));
+	json_object_set_new(o, "least", report_counts_fraction(pt->lo));
+	json_object_set_new(o, "most", report_counts_fraction(pt->hi));
+	json_object_set_new(o, "emulated", json_true());
+	json_object_set_new(o, "emulator", emulator_json(&t->emulator));
+	json_object_set_new(o, "prog", member(pt, "prog"));
+	json_object_set_new(o, "events_per_op", member(pt, "events_per_op"));
+	json_object_set_new(o, "windows", member(pt, "windows"));
+	json_object_set_new(o, "command", json_string(c->r->command));
+	json_object_set_new(o, "env", env_json(c->r->env));
+	return json_line_put(c->f, o);
+}
+
+int report_counts_json(FILE *f, const void *ctx)
+{
+	struct json_ctx c = { .r = ctx, .f = f };
+
+	return each_point(c.r, put_json, &c);
+}
