@@ -6,23 +6,31 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "benches/crowd.h"
 #include "driver.h"
 #include "target.h"
 #include "trigger.skel.h"
 
-/* What a bench attaches, by the name of the program in the skeleton. */
+/* What a bench attaches, by the names of the programs in the skeleton. */
 struct trigger_data {
 	const char *prog;
+	bool on_kfunc;    /* to bpf_modify_return_test_tp(), not to bpf_get_numa_node_id() */
+	const char *rest; /* a program to be on all other functions meanwhile */
+	bool rest_returns;
 };
 
 struct trigger_state {
 	struct trigger *skel;
 	struct bpf_program *prog; /* NULL: nothing is attached, the calls alone are measured */
 	struct bpf_link *link;
+	struct bpf_link *rest; /* for as long as the instance is open */
+	struct crowd crowd;
 };
 
 static int attach(struct bench_inst *inst, struct errline *e)
@@ -39,19 +47,86 @@ static void detach(struct trigger_state *s)
 	s->link = NULL;
 }
 
+static const struct trigger_data *data_of(const struct bench_inst *inst)
+{
+	static const struct trigger_data none;
+
+	return inst->bench->data ? inst->bench->data : &none;
+}
+
+/* The driver of the calls, with or without the null arm's counting. */
+static struct bpf_program *driver_of(const struct bench_inst *inst, bool counts)
+{
+	const struct trigger_state *s = inst->priv;
+
+	if (data_of(inst)->on_kfunc)
+		return counts ? s->skel->progs.kfunc_null : s->skel->progs.kfunc_driver;
+	return counts ? s->skel->progs.trigger_null : s->skel->progs.trigger_driver;
+}
+
+static void choose_programs(struct bench_inst *inst)
+{
+	const struct trigger_data *data = data_of(inst);
+	struct trigger_state *s = inst->priv;
+
+	if (!data->prog)
+		return;
+	s->prog = bpf_object__find_program_by_name(s->skel->obj, data->prog);
+	bpf_program__set_autoload(s->prog, true);
+	bpf_program__set_autoload(driver_of(inst, false), true);
+	bpf_program__set_autoload(driver_of(inst, true), true);
+	if (data->rest)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(s->skel->obj, data->rest),
+					  true);
+}
+
+/* Put the bench's other program on all functions that benches do not call. */
+static int attach_rest(struct bench_inst *inst, struct errline *e)
+{
+	const struct trigger_data *data = data_of(inst);
+	struct trigger_state *s = inst->priv;
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .retprobe = data->rest_returns);
+	struct bpf_program *prog;
+	struct timespec before, after;
+	int err;
+
+	if (!data->rest)
+		return 0;
+	err = crowd_gather(&s->crowd, e);
+	if (err)
+		return err;
+	opts.syms = (const char **)s->crowd.names;
+	opts.cnt = s->crowd.cnt;
+	prog = bpf_object__find_program_by_name(s->skel->obj, data->rest);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	s->rest = bpf_program__attach_kprobe_multi_opts(prog, NULL, &opts);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	if (!s->rest)
+		return driver_attach_error(e, -errno, inst->bench->name, inst->target->spec);
+	s->crowd.attach_s = (double)(after.tv_sec - before.tv_sec) +
+			    (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+	return 0;
+}
+
+static void trigger_note(const struct bench_inst *inst, char *buf, size_t size)
+{
+	const struct trigger_state *s = inst->priv;
+
+	buf[0] = '\0';
+	if (s->rest)
+		snprintf(buf, size, "%zu other functions had a program, attached in %.3f s",
+			 s->crowd.cnt, s->crowd.attach_s);
+}
+
 static int load(struct bench_inst *inst, struct errline *e)
 {
-	const struct trigger_data *data = inst->bench->data;
 	struct trigger_state *s = inst->priv;
 	int err;
 
 	s->skel = trigger__open();
 	if (!s->skel)
 		return driver_load_error(e, -errno, inst->bench->name, inst->target->spec);
-	if (data) {
-		s->prog = bpf_object__find_program_by_name(s->skel->obj, data->prog);
-		bpf_program__set_autoload(s->prog, true);
-	}
+	choose_programs(inst);
 	err = trigger__load(s->skel);
 	if (err == -EPERM && s->prog && !geteuid())
 		return errline_set(e, err, "cannot load '%s' on %s: this kernel lets nobody load "
@@ -67,6 +142,8 @@ static void trigger_close(struct bench_inst *inst)
 	struct trigger_state *s = inst->priv;
 
 	detach(s);
+	bpf_link__destroy(s->rest);
+	crowd_release(&s->crowd);
 	trigger__destroy(s->skel);
 	free(s);
 	inst->priv = NULL;
@@ -86,6 +163,8 @@ static int trigger_open(struct bench_inst *inst, struct errline *e)
 		err = attach(inst, e);
 		detach(s);
 	}
+	if (!err)
+		err = attach_rest(inst, e);
 	if (err)
 		trigger_close(inst);
 	return err;
@@ -121,10 +200,10 @@ static int trigger_trigger(struct bench_inst *inst, unsigned int producer, enum 
 			   uint64_t ops, uint64_t *events)
 {
 	struct trigger_state *s = inst->priv;
-	const struct bpf_program *prog = s->skel->progs.trigger_driver;
+	const struct bpf_program *prog = s->skel->progs.trigger_empty;
 
-	if (!is_measured(arm))
-		prog = s->prog ? s->skel->progs.trigger_null : s->skel->progs.trigger_empty;
+	if (is_measured(arm) || s->prog)
+		prog = driver_of(inst, !is_measured(arm));
 	return driver_run(bpf_program__fd(prog), ops, 0, events);
 }
 
@@ -159,7 +238,8 @@ const struct bench bench_trig_kernel_count = {
 	.prog_fd = trigger_prog_fd,
 };
 
-#define TRIGGER_BENCH(ident, name_, event_)                                                        \
+/* Further arguments are members of struct trigger_data. */
+#define TRIGGER_BENCH(ident, name_, event_, ...)                                                   \
 	const struct bench bench_trig_##ident = {                                                  \
 		.name = name_,                                                                     \
 		.event = event_,                                                                   \
@@ -173,17 +253,33 @@ const struct bench bench_trig_kernel_count = {
 		.trigger = trigger_trigger,                                                        \
 		.left_behind = trigger_left_behind,                                                \
 		.prog_fd = trigger_prog_fd,                                                        \
-		.data = &(const struct trigger_data){ "trigger_" #ident },                         \
+		.note = trigger_note,                                                              \
+		.data = &(const struct trigger_data){ __VA_ARGS__ },                               \
 	}
 
-TRIGGER_BENCH(fentry, "trig-fentry", "entering a fentry program on a called function");
-TRIGGER_BENCH(fexit, "trig-fexit", "entering a fexit program on a called function");
-TRIGGER_BENCH(kprobe, "trig-kprobe", "entering a kprobe program on a called function");
-TRIGGER_BENCH(kretprobe, "trig-kretprobe", "entering a kretprobe program on a called function");
+TRIGGER_BENCH(fentry, "trig-fentry", "entering a fentry program on a called function",
+	      "trigger_fentry");
+TRIGGER_BENCH(fexit, "trig-fexit", "entering a fexit program on a called function", "trigger_fexit");
+TRIGGER_BENCH(fmodret, "trig-fmodret",
+	      "a fmod_ret program that runs in place of a called function", "trigger_fmodret", true);
+TRIGGER_BENCH(tp, "trig-tp", "entering a tp program on a tracepoint that is passed", "trigger_tp",
+	      true);
+TRIGGER_BENCH(rawtp, "trig-rawtp", "entering a raw_tp program on a tracepoint that is passed",
+	      "trigger_rawtp", true);
+TRIGGER_BENCH(kprobe, "trig-kprobe", "entering a kprobe program on a called function",
+	      "trigger_kprobe");
+TRIGGER_BENCH(kretprobe, "trig-kretprobe", "entering a kretprobe program on a called function",
+	      "trigger_kretprobe");
 TRIGGER_BENCH(kprobe_multi, "trig-kprobe-multi",
-	      "entering a kprobe.multi program on a called function");
+	      "entering a kprobe.multi program on a called function", "trigger_kprobe_multi");
 TRIGGER_BENCH(kretprobe_multi, "trig-kretprobe-multi",
-	      "entering a kretprobe.multi program on a called function");
+	      "entering a kretprobe.multi program on a called function", "trigger_kretprobe_multi");
+TRIGGER_BENCH(kprobe_multi_all, "trig-kprobe-multi-all",
+	      "trig-kprobe-multi with an empty kprobe.multi program on all other functions",
+	      "trigger_kprobe_multi", .rest = "trigger_kprobe_rest");
+TRIGGER_BENCH(kretprobe_multi_all, "trig-kretprobe-multi-all",
+	      "trig-kretprobe-multi with an empty kretprobe.multi program on all other functions",
+	      "trigger_kretprobe_multi", .rest = "trigger_kretprobe_rest", .rest_returns = true);
 
 /* ---- without BPF: what calls cost ---- */
 

@@ -47,7 +47,9 @@ struct bench_ctx {
  *
  * and returns the operations executed, as bpf_loop() and the second loop counted them.
  */
-#define BENCH_DRIVER(name, body)                                                                   \
+#define BENCH_DRIVER(name, body) BENCH_DRIVER_IN("raw_tp", name, body)
+
+#define BENCH_DRIVER_IN(sec, name, body)                                                           \
 	static long name##_chunk(__u32 chunk_idx, void *unused)                                    \
 	{                                                                                          \
 		for (__u32 i = 0; i < BENCH_CHUNK; i++) {                                          \
@@ -56,7 +58,7 @@ struct bench_ctx {
 		}                                                                                  \
 		return 0;                                                                          \
 	}                                                                                          \
-	SEC("raw_tp")                                                                              \
+	SEC(sec)                                                                                   \
 	int name(struct bench_ctx *ctx)                                                            \
 	{                                                                                          \
 		__u64 ops = ctx->ops;                                                              \

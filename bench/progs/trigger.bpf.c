@@ -31,6 +31,34 @@ BENCH_DRIVER(trigger_empty, )
 BENCH_DRIVER(trigger_driver, bpf_get_numa_node_id())
 BENCH_DRIVER(trigger_null, bpf_get_numa_node_id(); COUNT_IN(null_hits))
 
+/* What tracepoint and fmod_ret programs are attached to; only some kernels have it. */
+extern int bpf_modify_return_test_tp(int nonce) __ksym __weak;
+
+#define KFUNC_DRIVER "?raw_tp"
+BENCH_DRIVER_IN(KFUNC_DRIVER, kfunc_driver, bpf_modify_return_test_tp(0))
+BENCH_DRIVER_IN(KFUNC_DRIVER, kfunc_null, bpf_modify_return_test_tp(0); COUNT_IN(null_hits))
+
+SEC("?fmod_ret/bpf_modify_return_test_tp")
+int trigger_fmodret(void *ctx)
+{
+	COUNT_IN(hits);
+	return -22;
+}
+
+SEC("?tp/bpf_test_run/bpf_trigger_tp")
+int trigger_tp(void *ctx)
+{
+	COUNT_IN(hits);
+	return 0;
+}
+
+SEC("?raw_tp/bpf_trigger_tp")
+int trigger_rawtp(void *ctx)
+{
+	COUNT_IN(hits);
+	return 0;
+}
+
 SEC("?fentry/bpf_get_numa_node_id")
 int trigger_fentry(void *ctx)
 {
@@ -70,5 +98,18 @@ SEC("?kretprobe.multi/bpf_get_numa_node_id")
 int trigger_kretprobe_multi(void *ctx)
 {
 	COUNT_IN(hits);
+	return 0;
+}
+
+/* What lies on every other function while those above are measured (-all). */
+SEC("?kprobe.multi")
+int trigger_kprobe_rest(void *ctx)
+{
+	return 0;
+}
+
+SEC("?kretprobe.multi")
+int trigger_kretprobe_rest(void *ctx)
+{
 	return 0;
 }

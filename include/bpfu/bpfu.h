@@ -123,6 +123,41 @@ BPFU_API int bpfu_func_register(void *addr, const char *decl, unsigned int flags
 	__attribute__((noipa, patchable_function_entry(BPFU_PROBE_NOPS, 0)))
 #endif
 
+/*
+ * Tracepoints of this program: places that raw_tp, tp_btf and tp programs are attached to by name.
+ *
+ *	static struct bpfu_tracepoint *door_opened;
+ *	bpfu_tracepoint_register("house", "void door_opened(struct door *d, int how)", &door_opened);
+ *	...
+ *	BPFU_TRACE(door_opened, (uint64_t)(uintptr_t)d, how);
+ *
+ * makes SEC("raw_tp/door_opened"), SEC("tp_btf/door_opened") and SEC("tp/house/door_opened") work.
+ * BPFU_TRACE() takes as many 64-bit values as the declaration has arguments, 1 to 11; while nothing is
+ * attached it costs a load and a branch. A tracepoint stays for as long as the process.
+ *
+ * Returns 0; -EINVAL if a name or @decl is not understood, or @decl returns something; -EEXIST if there
+ * is one of that name; else as bpfu_func_register().
+ */
+struct bpfu_tracepoint {
+	unsigned int users; /* attached programs; kept by the library */
+};
+BPFU_API int bpfu_tracepoint_register(const char *category, const char *decl,
+				      struct bpfu_tracepoint **tp);
+
+/* Run the programs of @tp with @args; BPFU_TRACE() calls it if there are any. */
+BPFU_API void bpfu_tracepoint_run(struct bpfu_tracepoint *tp, const uint64_t *args);
+
+#define BPFU_TRACE(tp, ...)                                                                        \
+	do {                                                                                       \
+		struct bpfu_tracepoint *bpfu_tp_ = (tp);                                           \
+												   \
+		if (__builtin_expect(__atomic_load_n(&bpfu_tp_->users, __ATOMIC_RELAXED), 0)) {    \
+			const uint64_t bpfu_args_[] = { __VA_ARGS__ };                             \
+												   \
+			bpfu_tracepoint_run(bpfu_tp_, bpfu_args_);                                 \
+		}                                                                                  \
+	} while (0)
+
 /* ---- what a program became; bpflab dump shows it ---- */
 
 struct bpf_insn;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "util/log.h"
 
 #define BUCKETS 4096u
+#define KFUNCS_MAX 64u
 
 /* The linker's: the section of BPFU_TRACEABLE(). Weak: there may be none. */
 typedef const struct bpfu_traceable *traceable_row;
@@ -23,6 +25,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct bpfu_func **rows;
 static uint32_t row_cnt, row_cap;
 static struct bpfu_func *by_name[BUCKETS], *by_id[BUCKETS], *by_addr[BUCKETS];
+static struct bpfu_func *events; /* by next_name */
+static _Atomic(struct bpfu_func *) kfuncs[KFUNCS_MAX]; /* read without the lock */
+static uint32_t kfunc_cnt;
 static bool builtin_done;
 
 static uint32_t name_bucket(const char *name)
@@ -69,6 +74,50 @@ static int describe(struct bpfu_func *f, const char *text)
 	return 0;
 }
 
+static struct bpfu_func *find_event(const char *name)
+{
+	struct bpfu_func *f = events;
+
+	while (f && strcmp(f->decl.name, name))
+		f = f->next_name;
+	return f;
+}
+
+/* The types of "void name(args)" as the kernel's BTF has them. */
+static int describe_event(struct bpfu_func *f, const char *text)
+{
+	char typedef_name[BPFU_FUNC_NAME_MAX + 16], args[1024];
+	struct bpfu_decl decl;
+	int err = bpfu_decl_parse(text, &f->decl);
+
+	if (err)
+		return err;
+	if (f->decl.ret.size || !f->decl.arg_cnt || f->decl.arg_cnt == BPFU_FUNC_ARGS_MAX)
+		return -EINVAL;
+	if (find_event(f->decl.name))
+		return -EEXIST;
+	if (snprintf(args, sizeof(args), "void f(void *__data, %s", strchr(text, '(') + 1) >=
+	    (int)sizeof(args))
+		return -EINVAL;
+	err = bpfu_decl_parse(args, &decl);
+	if (!err)
+		err = bpfu_vmlinux_add_ref(BTF_KIND_PTR, decl.proto_id);
+	if (err < 0)
+		return err;
+	snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", f->decl.name);
+	err = bpfu_vmlinux_add_typedef(typedef_name, (uint32_t)err);
+	if (err < 0)
+		return err;
+	f->btf_id = (uint32_t)err;
+	return 0;
+}
+
+static void add_id(struct bpfu_func *f)
+{
+	f->next_id = by_id[f->btf_id % BUCKETS];
+	by_id[f->btf_id % BUCKETS] = f;
+}
+
 static int add_row(struct bpfu_func *f)
 {
 	uint32_t bucket = name_bucket(f->decl.name);
@@ -83,13 +132,20 @@ static int add_row(struct bpfu_func *f)
 		row_cap = cap;
 	}
 	rows[row_cnt++] = f;
+	if (f->btf_id)
+		add_id(f);
+	if (f->flags & BPFU_FUNC_EVENT) {
+		f->next_name = events;
+		events = f;
+		return 0;
+	}
 	f->next_name = by_name[bucket];
 	by_name[bucket] = f;
 	f->next_addr = *addr_bucket(f->addr);
 	*addr_bucket(f->addr) = f;
-	if (f->btf_id) {
-		f->next_id = by_id[f->btf_id % BUCKETS];
-		by_id[f->btf_id % BUCKETS] = f;
+	if (f->flags & BPFU_FUNC_KFUNC && kfunc_cnt < KFUNCS_MAX) {
+		f->kfunc_idx = kfunc_cnt;
+		atomic_store(&kfuncs[kfunc_cnt++], f);
 	}
 	return 0;
 }
@@ -103,9 +159,13 @@ static int add(void *addr, const char *text, uint32_t flags)
 		return -ENOMEM;
 	f->addr = addr;
 	f->flags = flags;
-	err = describe(f, text);
-	if (!err && find_name(f->decl.name))
-		err = -EEXIST;
+	if (flags & BPFU_FUNC_EVENT) {
+		err = describe_event(f, text);
+	} else {
+		err = describe(f, text);
+		if (!err && find_name(f->decl.name))
+			err = -EEXIST;
+	}
 	if (!err)
 		err = add_row(f);
 	if (err)
@@ -150,6 +210,41 @@ int bpfu_func_register(void *addr, const char *decl, unsigned int flags)
 	err = add(addr, decl, flags);
 	leave();
 	return err;
+}
+
+int bpfu_event_register(void *tp, const char *decl)
+{
+	int err;
+
+	enter();
+	err = add(tp, decl, BPFU_FUNC_EVENT);
+	leave();
+	return err;
+}
+
+struct bpfu_func *bpfu_event_by_name(const char *name)
+{
+	struct bpfu_func *f;
+
+	enter();
+	f = find_event(name);
+	leave();
+	return f;
+}
+
+static const struct bpfu_func *kfunc_at(uint32_t idx)
+{
+	return idx < KFUNCS_MAX ? atomic_load(&kfuncs[idx]) : NULL;
+}
+
+void *bpfu_kfunc_addr(uint32_t idx)
+{
+	return kfunc_at(idx) ? kfunc_at(idx)->addr : NULL;
+}
+
+const char *bpfu_kfunc_name(uint32_t idx)
+{
+	return kfunc_at(idx) ? kfunc_at(idx)->decl.name : "unknown";
 }
 
 struct bpfu_func *bpfu_func_by_name(const char *name)
@@ -238,7 +333,8 @@ const char *bpfu_func_near(const char *name)
 
 	enter();
 	for (uint32_t i = 0; i < row_cnt; i++) {
-		uint32_t d = rows[i]->gone ? best : distance(name, rows[i]->decl.name, best);
+		uint32_t d = rows[i]->gone || rows[i]->flags & BPFU_FUNC_EVENT ? best :
+			      distance(name, rows[i]->decl.name, best);
 
 		if (d < best) {
 			best = d;

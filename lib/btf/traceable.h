@@ -10,7 +10,7 @@
 struct bpfu_traceable {
 	void *addr;
 	const char *decl;
-	uint32_t flags; /* enum bpfu_func_flags */
+	uint32_t flags; /* enum bpfu_func_flags, enum bpfu_func_kind */
 };
 
 /* In front of the function's definition, which must have external linkage. */
@@ -21,5 +21,17 @@ struct bpfu_traceable {
 	static const struct bpfu_traceable bpfu_traceable_##fn = { (void *)(fn), decl_, flags_ };  \
 	static const struct bpfu_traceable *const bpfu_traceable_row_##fn                          \
 		__attribute__((used, section("bpfu_traceable"))) = &bpfu_traceable_##fn
+
+/* Flags besides those of the public header. */
+enum bpfu_func_kind {
+	BPFU_FUNC_KFUNC = 1u << 16, /* programs may call it; arguments and result are numbers */
+	BPFU_FUNC_EVENT = 1u << 17, /* no function: .addr is a tracepoint, a struct bpfu_tp */
+};
+
+/* The object @tp is the tracepoint that @decl_ describes. */
+#define BPFU_EVENT(tp, decl_)                                                                      \
+	static const struct bpfu_traceable bpfu_traceable_##tp = { &(tp), decl_, BPFU_FUNC_EVENT };\
+	static const struct bpfu_traceable *const bpfu_traceable_row_##tp                          \
+		__attribute__((used, section("bpfu_traceable"))) = &bpfu_traceable_##tp
 
 #endif

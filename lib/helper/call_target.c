@@ -2,6 +2,7 @@
 /* What a call in a rewritten program calls. */
 #include <stddef.h>
 
+#include "btf/func.h"
 #include "helper/helper.h"
 #include "map/map.h"
 
@@ -15,6 +16,8 @@ bpfu_helper_fn bpfu_call_target(int32_t id)
 {
 	const struct bpfu_helper *helper = bpfu_helper_by_id(id);
 
+	if (id >= BPFU_CALL_KFUNC)
+		return (bpfu_helper_fn)bpfu_kfunc_addr((uint32_t)(id - BPFU_CALL_KFUNC));
 	if (bpfu_call_is_internal(id))
 		return internal_calls[id - BPFU_CALL_HASH_SLOT];
 	return helper ? helper->fn : NULL;

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "btf/func.h"
 #include "helper/bodies.h"
 #include "util/bits.h"
 
@@ -98,6 +99,8 @@ const char *bpfu_helper_name(int32_t id)
 {
 	const char *name = NULL;
 
+	if (id >= BPFU_CALL_KFUNC)
+		return bpfu_kfunc_name((uint32_t)(id - BPFU_CALL_KFUNC));
 	if (bpfu_call_is_internal(id))
 		return internal_names[id - BPFU_CALL_HASH_SLOT];
 	if (id >= 0 && (size_t)id < BPFU_ARRAY_SIZE(helper_names))

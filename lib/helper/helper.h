@@ -83,6 +83,7 @@ enum bpfu_internal_call {
 	BPFU_CALL_HASH_SLOT_4,
 	BPFU_CALL_HASH_SLOT_8,
 	BPFU_CALL_INTERNAL_END,
+	BPFU_CALL_KFUNC = 1 << 20, /* and the number of the function (btf/func.h) */
 };
 
 static inline bool bpfu_call_is_internal(int32_t id)

@@ -8,7 +8,7 @@
 
 #include "helper/bodies.h"
 #include "helper/func_ctx.h"
-#include "obj/tracepoint.h"
+#include "obj/run.h"
 
 uint64_t bpfu_helper_get_attach_cookie(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4,
 				       uint64_t r5)

@@ -96,7 +96,7 @@ struct bpfu_prog {
 	uint32_t attach_btf_id;          /* FUNC in libbpfu's own BTF */
 	uint32_t attach_btf_obj_id;
 	struct bpfu_func *target;        /* function that a TRACING program is for */
-	uint32_t *active;                /* per CPU: runs in progress (probe/run.h); NULL before */
+	uint32_t *active;                /* per CPU: runs in progress (obj/run.h); NULL before */
 };
 
 static inline struct bpfu_prog *bpfu_prog_of(struct bpfu_obj *obj)

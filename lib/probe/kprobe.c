@@ -20,11 +20,10 @@
 #include <string.h>
 
 #include "obj/prog.h"
-#include "obj/tracepoint.h"
+#include "obj/run.h"
 #include "percpu/rcu.h"
 #include "probe/hook.h"
 #include "probe/places.h"
-#include "probe/run.h"
 #include "probe/thunk.h"
 #include "util/bits.h"
 

@@ -16,6 +16,7 @@
 #include "btf/func.h"
 #include "obj/prog.h"
 #include "probe/target.h"
+#include "prog_type/tracepoint.h"
 #include "util/uaccess.h"
 
 #define RETPROBE_BIT (1ull << 0) /* of attr.config; what format/retprobe says */
@@ -27,12 +28,14 @@ struct attachment {
 	uint64_t cookie;
 	bool is_on; /* false while the event is disabled */
 	struct bpfu_probing probing;
+	struct bpfu_tp_user *tp_user; /* of a tracepoint, in its place */
 	struct attachment *next;
 };
 
 struct perf_event {
 	struct bpfu_obj obj;
 	struct bpfu_target target;
+	struct bpfu_tp *tp; /* a tracepoint, in place of the target */
 	bool is_return;
 	bool enabled;
 	struct attachment *attachments; /* under lock */
@@ -56,17 +59,24 @@ static struct perf_event *event_of(struct bpfu_obj *obj)
 
 static int turn_on(struct perf_event *event, struct attachment *at)
 {
-	int err = bpfu_target_attach(at->prog, event->is_return, &event->target, &at->cookie, 1,
-				     &at->probing);
+	int err;
 
+	if (event->tp)
+		err = bpfu_tp_attach(event->tp, at->prog, at->cookie, &at->tp_user);
+	else
+		err = bpfu_target_attach(at->prog, event->is_return, &event->target, &at->cookie,
+					 1, &at->probing);
 	at->is_on = !err;
 	return err;
 }
 
 static void turn_off(struct attachment *at)
 {
-	if (at->is_on)
+	if (at->is_on && at->tp_user)
+		bpfu_tp_detach(at->tp_user);
+	else if (at->is_on)
 		bpfu_target_detach(&at->probing);
+	at->tp_user = NULL;
 	at->is_on = false;
 }
 
@@ -106,8 +116,10 @@ static int enable(struct perf_event *event, bool on)
 	return err;
 }
 
-static int check_prog(const struct bpfu_prog *prog)
+static int check_prog(const struct perf_event *event, const struct bpfu_prog *prog)
 {
+	if (event->tp)
+		return prog->type == BPF_PROG_TYPE_TRACEPOINT ? 0 : -EINVAL;
 	/* 42, 48, 56 …: programs for many functions at once. */
 	return prog->type != BPF_PROG_TYPE_KPROBE || prog->expected_attach_type ? -EINVAL : 0;
 }
@@ -179,15 +191,28 @@ static int find_uprobe(const struct perf_event_attr *attr, int pid, int cpu,
 					      attr->config >> REF_CTR_SHIFT);
 }
 
+bool bpfu_perf_event_is_ours(uint64_t uattr)
+{
+	struct perf_event_attr attr;
+
+	if (copy_attr(uattr, &attr))
+		return false;
+	return attr.type == BPFU_PERF_TYPE_KPROBE || attr.type == BPFU_PERF_TYPE_UPROBE ||
+	       (attr.type == PERF_TYPE_TRACEPOINT && bpfu_tp_by_id(attr.config));
+}
+
 int bpfu_perf_event_open(uint64_t uattr, int pid, int cpu)
 {
 	struct bpfu_target target = { 0 };
 	struct perf_event_attr attr;
 	struct perf_event *event;
+	struct bpfu_tp *tp = NULL;
 	int err;
 
 	err = copy_attr(uattr, &attr);
-	if (!err)
+	if (!err && attr.type == PERF_TYPE_TRACEPOINT)
+		tp = bpfu_tp_by_id(attr.config);
+	if (!err && !tp)
 		err = attr.type == BPFU_PERF_TYPE_UPROBE ? find_uprobe(&attr, pid, cpu, &target) :
 							   find_kprobe(&attr, &target);
 	event = err ? NULL : calloc(1, sizeof(*event));
@@ -197,7 +222,8 @@ int bpfu_perf_event_open(uint64_t uattr, int pid, int cpu)
 	}
 	bpfu_obj_init(&event->obj, BPFU_OBJ_PERF_EVENT, event_release);
 	event->target = target;
-	event->is_return = attr.config & RETPROBE_BIT;
+	event->tp = tp;
+	event->is_return = !tp && attr.config & RETPROBE_BIT;
 	event->enabled = !attr.disabled;
 	err = bpfu_fd_install(&event->obj, -1);
 	if (err < 0)
@@ -215,7 +241,7 @@ static int set_prog(struct perf_event *event, int fd)
 	if (err)
 		return err;
 	prog = bpfu_prog_of(obj);
-	err = check_prog(prog);
+	err = check_prog(event, prog);
 	pthread_mutex_lock(&lock);
 	if (!err && event->by_ioctl.prog)
 		err = -EEXIST;
@@ -275,7 +301,7 @@ static void link_free(struct bpfu_link *link)
 }
 
 /* enum bpf_perf_event_type of newer headers. */
-enum { INFO_UPROBE = 1, INFO_URETPROBE, INFO_KPROBE, INFO_KRETPROBE };
+enum { INFO_UPROBE = 1, INFO_URETPROBE, INFO_KPROBE, INFO_KRETPROBE, INFO_TRACEPOINT };
 
 /* struct bpf_link_info.perf_event of newer headers, which this host's may lack. */
 struct perf_info {
@@ -289,6 +315,7 @@ struct perf_info {
 		struct {
 			uint64_t cookie, ref_ctr_offset;
 		} uprobe;
+		uint64_t tracepoint_cookie;
 	};
 };
 
@@ -312,6 +339,11 @@ static int link_fill_info(const struct bpfu_link *link, struct bpf_link_info *in
 	const struct bpfu_target *target = &l->event->target;
 	bool is_return = l->event->is_return;
 
+	if (l->event->tp) {
+		out->type = INFO_TRACEPOINT;
+		out->tracepoint_cookie = l->at.cookie;
+		return put_name(out, l->event->tp->func->decl.name);
+	}
 	out->offset = (uint32_t)target->offset;
 	if (target->is_uprobe) {
 		out->type = is_return ? INFO_URETPROBE : INFO_UPROBE;
@@ -337,7 +369,7 @@ int bpfu_perf_link_create(struct bpfu_obj *obj, struct bpfu_prog *prog, uint64_t
 {
 	struct perf_event *event = event_of(obj);
 	struct perf_link *l;
-	int err = check_prog(prog);
+	int err = check_prog(event, prog);
 
 	if (err)
 		return err;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What perf_event_open(2) is for libbpf: a kprobe, uprobe or their returns as a descriptor, that a
+ * What perf_event_open(2) is for libbpf: a kprobe, uprobe, their returns or a tracepoint as a descriptor, that a
  * program is attached to by BPF_LINK_CREATE or an ioctl.
  */
 #ifndef BPFU_PROBE_PERF_EVENT_H
 #define BPFU_PROBE_PERF_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "obj/link.h"
@@ -13,6 +14,9 @@
 /* attr.type of our events: what /sys/bus/event_source/devices/{kprobe,uprobe}/type say. */
 #define BPFU_PERF_TYPE_KPROBE 0x62707501
 #define BPFU_PERF_TYPE_UPROBE 0x62707502
+
+/* True of attributes that name a probe or a tracepoint of ours. */
+bool bpfu_perf_event_is_ours(uint64_t uattr);
 
 /*
  * perf_event_open() of an attribute of one of our types. @pid and @cpu matter to uprobes: of this process

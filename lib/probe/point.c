@@ -7,6 +7,8 @@
  * library, since that may be probed itself. A thread that meets a point while it runs the programs of
  * another one (a helper called a probed function) runs nothing and counts a miss, as in the kernel.
  */
+#include "obj/prog.h"
+#include "obj/run.h"
 #include "probe/point.h"
 
 #include <errno.h>
@@ -18,7 +20,6 @@
 #include "probe/hook.h"
 #include "probe/place.h"
 #include "probe/returns.h"
-#include "probe/run.h"
 #include "probe/stub.h"
 #include "probe/trap.h"
 #include "util/bits.h"

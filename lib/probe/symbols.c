@@ -59,7 +59,8 @@ static const struct bpfu_func *next_func(uint32_t *idx)
 		struct bpfu_site site;
 
 		/* What is patched now was patchable. */
-		if (!func->gone && (atomic_load(&func->hook) || !bpfu_site_find(func->addr, &site)))
+		if (!func->gone && !(func->flags & BPFU_FUNC_EVENT) &&
+		    (atomic_load(&func->hook) || !bpfu_site_find(func->addr, &site)))
 			return func;
 	}
 	return NULL;

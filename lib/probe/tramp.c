@@ -18,10 +18,9 @@
 
 #include "helper/func_ctx.h"
 #include "obj/prog.h"
-#include "obj/tracepoint.h"
+#include "obj/run.h"
 #include "percpu/percpu_alloc.h"
 #include "probe/hook.h"
-#include "probe/run.h"
 #include "probe/thunk.h"
 #include "util/log.h"
 

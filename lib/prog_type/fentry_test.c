@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "btf/traceable.h"
+#include "prog_type/tracepoint.h"
 #include "util/bits.h"
 
 /* A structure that points to another of its kind, as the kernel's of that name. */
@@ -25,6 +26,7 @@ uint32_t bpfu_fentry_test9(uint32_t *a);
 int bpfu_fentry_test10(const void *a);
 int bpfu_modify_return_test(int a, int *b);
 int bpfu_modify_return_test2(int a, int *b, short c, int d, void *e, char f, int g);
+int bpfu_modify_return_test_tp(int nonce);
 
 /* A program may have changed what the compiler thinks it knows. */
 #define HIDE(x) __asm__ volatile("" : "+r"(x) : : "memory")
@@ -117,6 +119,15 @@ BPFU_PATCHABLE int bpfu_modify_return_test2(int a, int *b, short c, int d, void 
 BPFU_TRACEABLE(bpfu_modify_return_test2,
 	       "int bpf_modify_return_test2(int a, int *b, short c, int d, void *e, char f, int g)",
 	       BPFU_FUNC_MODIFY_RETURN);
+
+/* What trigger benches call: it fires a tracepoint, and fmod_ret programs may run in its place. */
+BPFU_PATCHABLE int bpfu_modify_return_test_tp(int nonce)
+{
+	BPFU_TRACE(&bpfu_tp_trigger.head, (uint64_t)(int64_t)nonce);
+	return nonce;
+}
+BPFU_TRACEABLE(bpfu_modify_return_test_tp, "int bpf_modify_return_test_tp(int nonce)",
+	       BPFU_FUNC_MODIFY_RETURN | BPFU_FUNC_KFUNC);
 
 int bpfu_fentry_test_run(void)
 {

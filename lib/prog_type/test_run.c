@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "obj/prog.h"
-#include "obj/tracepoint.h"
+#include "prog_type/tracepoint.h"
 #include "util/bits.h"
 #include "util/uaccess.h"
 
@@ -96,9 +96,8 @@ int bpfu_test_finish(union bpf_attr *attr, const void *data, uint32_t size, uint
 		     uint32_t duration)
 {
 	int err = copy_results(attr, data, size, retval, duration);
-	const uint64_t args[] = { bpfu_u64(&err) };
 
-	bpfu_tracepoint_fire(BPFU_TP_BPF_TEST_FINISH, args);
+	BPFU_TRACE(&bpfu_tp_test_finish.head, bpfu_u64(&err));
 	return err;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * BPF_PROG_TYPE_TRACING: fentry, fexit and fmod_ret programs. The context is an array of 64-bit
+ * BPF_PROG_TYPE_TRACING: fentry, fexit and fmod_ret programs, and those of tracepoints (tp_btf). The
+ * context is an array of 64-bit
  * words, the arguments of the function and, for fexit and fmod_ret, its return value; what may be
  * read of it is what the function's prototype has. Pointers to structures are scalars here: they are
  * read through with the bpf_probe_read family.
@@ -60,18 +61,23 @@ static bool is_valid_access(int off, int size, bool write, const struct bpfu_pro
 static bool helper_allowed(const struct bpfu_helper *helper, int32_t id,
 			   const struct bpfu_prog *prog)
 {
-	return bpfu_helper_in(helper, BPFU_HELPER_TRACING | BPFU_HELPER_ON_FUNC);
+	return bpfu_helper_in(helper, BPFU_HELPER_TRACING |
+				      (prog->expected_attach_type == BPF_TRACE_RAW_TP ?
+					       0 : BPFU_HELPER_ON_FUNC));
 }
 
 static void retval_range(const struct bpfu_prog *prog, bool *has, int32_t *min, int32_t *max)
 {
-	*has = prog->expected_attach_type != BPF_MODIFY_RETURN;
+	*has = prog->expected_attach_type != BPF_MODIFY_RETURN &&
+	       prog->expected_attach_type != BPF_TRACE_RAW_TP;
 	*min = *max = 0;
 }
 
 /* As the kernel: call the functions made for it, which run the program where it is attached. */
 static int test_run(struct bpfu_prog *prog, union bpf_attr *attr)
 {
+	if (prog->expected_attach_type == BPF_TRACE_RAW_TP)
+		return bpfu_type_raw_tracepoint.test_run(prog, attr);
 	if (attr->test.flags || attr->test.cpu || attr->test.batch_size)
 		return -EINVAL;
 	switch (prog->expected_attach_type) {

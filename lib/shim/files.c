@@ -14,6 +14,7 @@
 
 #include "btf/func.h"
 #include "probe/symbols.h"
+#include "prog_type/tracepoint.h"
 #include "shim/shim.h"
 
 static const struct file {
@@ -33,6 +34,25 @@ static const struct file {
 	{ "/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", bpfu_symbols_ref_ctr },
 };
 
+static const struct file event_id = { .path = "/sys/kernel/tracing/events" };
+
+static int content_of(const struct file *file, const char *path, void **data, uint32_t *size)
+{
+	return file->content ? file->content(data, size) : bpfu_tp_id_file(path, data, size);
+}
+
+/* The files of tracepoints come and go with them. */
+static const struct file *event_of(const char *path)
+{
+	uint32_t size;
+	void *data;
+
+	if (!strstr(path, "/tracing/events/") || bpfu_tp_id_file(path, &data, &size))
+		return NULL;
+	free(data);
+	return &event_id;
+}
+
 static const struct file *file_of(const char *path)
 {
 	if (!path || (strncmp(path, "/sys/", 5) && strncmp(path, "/proc/k", 7)) ||
@@ -41,7 +61,7 @@ static const struct file *file_of(const char *path)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (!strcmp(path, files[i].path))
 			return &files[i];
-	return NULL;
+	return event_of(path);
 }
 
 static int fill(int fd, const char *data, uint32_t size)
@@ -58,13 +78,13 @@ static int fill(int fd, const char *data, uint32_t size)
 }
 
 /* A descriptor, or -1 with errno. */
-static int file_open(const struct file *file)
+static int file_open(const struct file *file, const char *path)
 {
 	uint32_t size;
 	void *data;
 	int err, fd;
 
-	err = file->content(&data, &size);
+	err = content_of(file, path, &data, &size);
 	if (err) {
 		errno = -err;
 		return -1;
@@ -96,7 +116,7 @@ int bpfu_hook_open(const char *path, int flags, int mode)
 
 	if (!file || (flags & O_ACCMODE) != O_RDONLY)
 		return bpfu_real_open(path, flags, mode);
-	return file_open(file);
+	return file_open(file, path);
 }
 
 FILE *bpfu_hook_fopen(const char *path, const char *how)
@@ -107,7 +127,7 @@ FILE *bpfu_hook_fopen(const char *path, const char *how)
 
 	if (!file || how[0] != 'r' || strchr(how, '+'))
 		return bpfu_real_fopen(path, how);
-	fd = file_open(file);
+	fd = file_open(file, path);
 	if (fd < 0)
 		return NULL;
 	stream = fdopen(fd, "r");

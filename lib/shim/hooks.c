@@ -46,11 +46,7 @@ static long hook_bpf(const long *args)
 /* Only events of the type that files.c told of are ours. */
 static long hook_perf_event_open(const long *args)
 {
-	uint32_t type;
-
-	if (bpfu_route_get() != BPFU_ROUTE_USER ||
-	    bpfu_copy_from_user(&type, (uint64_t)args[0], sizeof(type)) ||
-	    (type != BPFU_PERF_TYPE_KPROBE && type != BPFU_PERF_TYPE_UPROBE))
+	if (bpfu_route_get() != BPFU_ROUTE_USER || !bpfu_perf_event_is_ours((uint64_t)args[0]))
 		return bpfu_real_syscall(__NR_perf_event_open, args);
 	return ret_errno(bpfu_perf_event_open((uint64_t)args[0], (int)args[1], (int)args[2]));
 }

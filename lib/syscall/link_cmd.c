@@ -7,11 +7,11 @@
 
 #include "obj/link.h"
 #include "obj/prog.h"
-#include "obj/tracepoint.h"
 #include "probe/kprobe_multi.h"
 #include "probe/perf_event.h"
 #include "probe/uprobe_multi.h"
 #include "probe/tramp.h"
+#include "prog_type/tracepoint.h"
 #include "syscall/syscall.h"
 #include "util/uaccess.h"
 
@@ -63,7 +63,12 @@ static int put_prog(struct bpfu_prog *prog, int err)
 static int tracing_attach(struct bpfu_prog *prog, uint64_t cookie)
 {
 	struct bpfu_link *link;
-	int err = bpfu_tramp_attach(prog, cookie, &link);
+	int err;
+
+	if (prog->expected_attach_type == BPF_TRACE_RAW_TP)
+		err = bpfu_tp_link(bpfu_tp_of_func(prog->target), prog, cookie, &link);
+	else
+		err = bpfu_tramp_attach(prog, cookie, &link);
 
 	return err ? put_prog(prog, err) : link_publish(link);
 }
@@ -141,6 +146,14 @@ static int tp_name_in(uint64_t uname, char *name)
 	return n < 0 ? n : 0;
 }
 
+static int tp_link(const char *name, struct bpfu_prog *prog, uint64_t cookie,
+		   struct bpfu_link **link)
+{
+	struct bpfu_tp *tp = bpfu_tp_by_name(name);
+
+	return tp ? bpfu_tp_link(tp, prog, cookie, link) : -ENOENT;
+}
+
 int bpfu_cmd_raw_tracepoint_open(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 {
 	char name[TP_NAME_MAX];
@@ -163,7 +176,7 @@ int bpfu_cmd_raw_tracepoint_open(union bpfu_attr *attr, uint64_t uattr, uint32_t
 	}
 	err = tp_name_in(attr->a.raw_tracepoint.name, name);
 	if (!err)
-		err = bpfu_tracepoint_attach(name, prog, attr->raw_tracepoint.cookie, &link);
+		err = tp_link(name, prog, attr->raw_tracepoint.cookie, &link);
 	if (err) {
 		bpfu_prog_put(prog);
 		return err;
@@ -203,7 +216,7 @@ int bpfu_cmd_link_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		return err;
 	if (prog->type == BPF_PROG_TYPE_TRACING)
 		return tracing_link(prog, &attr->a);
-	if (prog->type == BPF_PROG_TYPE_KPROBE &&
+	if ((prog->type == BPF_PROG_TYPE_KPROBE || prog->type == BPF_PROG_TYPE_TRACEPOINT) &&
 	    attr->a.link_create.attach_type == BPF_PERF_EVENT)
 		return perf_link(prog, &attr->a);
 	if (prog->type == BPF_PROG_TYPE_KPROBE &&
@@ -307,7 +320,7 @@ static int query_link(union bpfu_attr *attr, uint64_t uattr, uint32_t size,
 
 	if (link->type != BPF_LINK_TYPE_RAW_TRACEPOINT)
 		return -BPFU_ENOTSUPP;
-	err = query_name_out(attr, bpfu_tracepoint_link_name(link));
+	err = query_name_out(attr, bpfu_tp_link_name(link));
 	if (err == -EFAULT)
 		return err;
 	attr->a.task_fd_query.prog_id = link->prog->obj.id;

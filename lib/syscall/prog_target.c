@@ -23,6 +23,29 @@ static int check_func(const struct bpfu_prog *prog, const struct bpfu_func *func
 	return 0;
 }
 
+static void set_target_id(struct bpfu_prog *prog, uint32_t id)
+{
+	prog->attach_btf_id = id;
+	prog->attach_btf_obj_id = bpfu_vmlinux()->obj.id;
+}
+
+/* tp_btf: the id is that of the typedef which stands for the tracepoint. */
+static int find_tracepoint(struct bpfu_prog *prog, uint32_t id, const struct btf_type *t,
+			   struct bpfu_log *log)
+{
+	if (bpfu_btf_kind(t) != BTF_KIND_TYPEDEF) {
+		bpfu_log_printf(log, "attach_btf_id %u is not a typedef\n", id);
+		return -EINVAL;
+	}
+	if (!prog->target || !(prog->target->flags & BPFU_FUNC_EVENT)) {
+		bpfu_log_printf(log, "attach_btf_id %u points to wrong type name %s\n", id,
+				bpfu_btf_name(bpfu_vmlinux(), t->name_off));
+		return -EINVAL;
+	}
+	set_target_id(prog, id);
+	return 0;
+}
+
 int bpfu_prog_find_target(struct bpfu_prog *prog, uint32_t id, struct bpfu_log *log)
 {
 	const struct bpfu_btf *btf = bpfu_vmlinux();
@@ -45,6 +68,8 @@ int bpfu_prog_find_target(struct bpfu_prog *prog, uint32_t id, struct bpfu_log *
 	case BPF_TRACE_FEXIT:
 	case BPF_MODIFY_RETURN:
 		break;
+	case BPF_TRACE_RAW_TP:
+		return find_tracepoint(prog, id, t, log);
 	default:
 		return -EINVAL;
 	}
@@ -55,7 +80,6 @@ int bpfu_prog_find_target(struct bpfu_prog *prog, uint32_t id, struct bpfu_log *
 	err = check_func(prog, prog->target, id, log);
 	if (err)
 		return err;
-	prog->attach_btf_id = id;
-	prog->attach_btf_obj_id = btf->obj.id;
+	set_target_id(prog, id);
 	return 0;
 }

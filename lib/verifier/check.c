@@ -111,6 +111,8 @@ static int step_jump(struct bpfu_env *env, const struct bpf_insn *insn, bool *do
 	env->jmps++;
 	switch (BPF_OP(insn->code)) {
 	case BPF_CALL:
+		if (insn->src_reg == BPF_PSEUDO_KFUNC_CALL)
+			return bpfu_vrf_kfunc_call(env, insn);
 		return bpfu_insn_is_pseudo_call(insn) ? bpfu_vrf_call(env, insn) :
 							bpfu_vrf_helper_call(env, insn);
 	case BPF_EXIT:
@@ -390,6 +392,8 @@ static int check_all(struct bpfu_env *env, uint64_t fd_array)
 		err = run_globals(env);
 	if (!err)
 		err = bpfu_vrf_check_stack_depth(env);
+	if (!err)
+		bpfu_vrf_kfunc_resolve(env);
 	return err;
 }
 

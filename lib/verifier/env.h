@@ -242,6 +242,13 @@ static inline struct bpfu_frame *bpfu_vrf_stack_frame(struct bpfu_env *env,
 /* ---- call.c, exit.c, helper_call.c, helper_maps.c, callback.c ---- */
 int bpfu_vrf_call(struct bpfu_env *env, const struct bpf_insn *insn);
 int bpfu_vrf_helper_call(struct bpfu_env *env, const struct bpf_insn *insn);
+
+/* kfunc.c: is the call at @idx, if it is one of a kernel function, of one there is; check one; have all
+ * call what they are to call. */
+int bpfu_vrf_kfunc_known(struct bpfu_env *env, uint32_t idx);
+int bpfu_vrf_kfunc_call(struct bpfu_env *env, const struct bpf_insn *insn);
+void bpfu_vrf_kfunc_resolve(struct bpfu_env *env);
+
 int bpfu_vrf_helper_map_ok(struct bpfu_env *env, const struct bpfu_map *map, int32_t id);
 /* *@done: the path ends here. */
 int bpfu_vrf_exit(struct bpfu_env *env, bool *done);

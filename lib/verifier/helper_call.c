@@ -506,6 +506,12 @@ static int check_allowed(struct bpfu_env *env, int32_t id, const struct bpfu_hel
 		return -EINVAL;
 	}
 	/* What it reads is in front of the contexts of programs on functions only. */
+	if (id == BPF_FUNC_get_func_ip && prog->type == BPF_PROG_TYPE_TRACING &&
+	    prog->expected_attach_type == BPF_TRACE_RAW_TP) {
+		bpfu_vrf_log(env, "func %s#%d supported only for fentry/fexit/fmod_ret programs\n",
+			     bpfu_helper_name(id), id);
+		return -ENOTSUPP_;
+	}
 	if (id == BPF_FUNC_get_func_ip && prog->type != BPF_PROG_TYPE_TRACING &&
 	    prog->type != BPF_PROG_TYPE_KPROBE) {
 		bpfu_vrf_log(env, "func %s#%d not supported for program type %d\n",

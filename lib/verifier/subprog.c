@@ -74,12 +74,10 @@ static int collect_starts(struct bpfu_env *env, uint32_t *starts, uint32_t *cnt)
 	*cnt = 1;
 	for (uint32_t i = 0; i < env->insn_cnt; i++) {
 		const struct bpf_insn *insn = &env->insns[i];
-		int err;
+		int err = bpfu_vrf_kfunc_known(env, i);
 
-		if (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_KFUNC_CALL) {
-			bpfu_vrf_log(env, "calling kernel functions is not supported, insn %u\n", i);
-			return -EINVAL;
-		}
+		if (err)
+			return err;
 		if (!is_reference(insn))
 			continue;
 		err = add_start(env, starts, cnt, reference_target(insn, i));

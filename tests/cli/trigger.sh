@@ -2,9 +2,19 @@
 # The trigger benches: the attached program sees every call, whoever else is attached in the same run.
 [ "$(uname -m)" = x86_64 ] || skip "programs on functions need x86-64"
 names="trig-kernel-count trig-fentry trig-fexit trig-kprobe trig-kretprobe trig-kprobe-multi \
-	trig-kretprobe-multi"
+	trig-kretprobe-multi trig-fmodret trig-rawtp trig-tp"
 expect 0 quick $names trig-usermode-count trig-syscall-count --json r.json
-json r.json "len(r) == 9 and all(x['events']['counted'] == x['events']['expected'] > 0 for x in r)"
+json r.json "len(r) == 12 and all(x['events']['counted'] == x['events']['expected'] > 0 for x in r)"
+
+# Ten thousand other functions have a program, too; it is not run.
+expect 0 quick trig-kprobe-multi-all trig-kretprobe-multi-all --json r.json
+json r.json "len(r) == 2 and all(x['events']['counted'] == x['events']['expected'] > 0 for x in r)"
+json r.json "all(' other functions had a program' in x['note'] and int(x['note'].split()[0]) >= 10000 for x in r)"
+
+# What a thread does anyway, with a program on it.
+expect 0 quick rename-base rename-kprobe rename-kretprobe rename-rawtp rename-fentry rename-fexit \
+	--json r.json
+json r.json "len(r) == 6 and all(x['events']['counted'] == x['events']['expected'] > 0 for x in r)"
 
 # Two producers call the function at the same time.
 expect 0 quick -p 2 trig-fexit trig-kretprobe --json r.json

@@ -22,7 +22,7 @@
 
 #include "jit/x86_64/encode.h"
 #include "obj/prog.h"
-#include "probe/run.h"
+#include "obj/run.h"
 #include "probe/x86_64/thunk.h"
 
 #define LEAVE_OUTERMOST ((int32_t)(BPFU_STATE_SEQ - 1))

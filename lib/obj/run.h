@@ -4,12 +4,14 @@
  * (from what it calls, or from a signal handler): that run is missed, and counted in
  * recursion_misses.
  */
-#ifndef BPFU_PROBE_RUN_H
-#define BPFU_PROBE_RUN_H
+#ifndef BPFU_OBJ_RUN_H
+#define BPFU_OBJ_RUN_H
 
 #include "obj/prog.h"
-#include "obj/tracepoint.h"
 #include "percpu/percpu_alloc.h"
+
+/* Cookie of the attachment that the calling thread's program runs for, 0: none. */
+extern __thread uint64_t bpfu_attach_cookie __attribute__((tls_model("initial-exec")));
 
 struct bpfu_run {
 	bpfu_prog_fn func;      /* prog->func and prog->active: a load less */

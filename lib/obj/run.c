@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The part of run.h that is not on the hot path. */
-#include "probe/run.h"
+#include "obj/run.h"
 
 #include <errno.h>
 #include <pthread.h>
+
+__thread uint64_t bpfu_attach_cookie;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* serialises first attachments */
 
