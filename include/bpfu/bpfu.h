@@ -196,6 +196,12 @@ BPFU_API void bpfu_code_free(struct bpfu_code *code);
  */
 BPFU_API int bpfu_prog_symbol(int prog_fd, uint64_t addr, char *buf, size_t size);
 
+/*
+ * What code that libbpfu has generated beside that of programs is at @addr: "trampoline of open_door".
+ * 0, or -ENOENT if there is none.
+ */
+BPFU_API int bpfu_code_symbol(uint64_t addr, char *buf, size_t size);
+
 enum bpfu_log_level { BPFU_LOG_ERROR, BPFU_LOG_WARN, BPFU_LOG_INFO, BPFU_LOG_DEBUG };
 
 /*

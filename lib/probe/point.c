@@ -7,8 +7,6 @@
  * library, since that may be probed itself. A thread that meets a point while it runs the programs of
  * another one (a helper called a probed function) runs nothing and counts a miss, as in the kernel.
  */
-#include "obj/prog.h"
-#include "obj/run.h"
 #include "probe/point.h"
 
 #include <errno.h>
@@ -16,6 +14,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "obj/prog.h"
+#include "obj/run.h"
 #include "percpu/rcu.h"
 #include "probe/hook.h"
 #include "probe/place.h"

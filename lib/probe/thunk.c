@@ -3,15 +3,63 @@
 #include "probe/thunk.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "btf/func.h"
 #include "jit/backend.h"
 #include "jit/image.h"
+#include "probe/unwind.h"
+
+/* ---- names of thunks ---- */
+
+struct known {
+	uint64_t start, end;
+	const void *func;
+	struct known *next;
+};
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known *known_first;
+
+static void remember(const void *code, uint32_t size, const void *func)
+{
+	struct known *k = malloc(sizeof(*k));
+
+	if (!k)
+		return; /* it stays without a name */
+	*k = (struct known){ bpfu_u64(code), bpfu_u64(code) + size, func, NULL };
+	pthread_mutex_lock(&known_lock);
+	k->next = known_first;
+	known_first = k;
+	pthread_mutex_unlock(&known_lock);
+}
+
+int bpfu_code_symbol(uint64_t addr, char *buf, size_t size)
+{
+	const struct bpfu_func *func = NULL;
+	const struct known *k;
+
+	pthread_mutex_lock(&known_lock);
+	for (k = known_first; k && (addr < k->start || addr >= k->end);)
+		k = k->next;
+	pthread_mutex_unlock(&known_lock);
+	if (!k)
+		return -ENOENT;
+	func = bpfu_func_by_addr(k->func);
+	snprintf(buf, size, "trampoline of %s", func ? func->decl.name : "a function");
+	return 0;
+}
+
+/* ---- making them ---- */
 
 int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 {
 	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
 	struct bpfu_codebuf cb;
+	struct bpfu_thunk_frame frame;
 	struct bpfu_image image;
 	uint32_t size;
 	int err;
@@ -19,15 +67,19 @@ int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 	if (!backend)
 		return -ENOTSUP;
 	bpfu_codebuf_init(&cb, 512);
-	bpfu_thunk_emit(&cb, thunk, 0);
+	bpfu_thunk_emit(&cb, thunk, 0, &frame);
 	size = cb.len;
 	err = cb.err ? cb.err : bpfu_image_alloc(&image, size, 0, backend->writer.fill);
 	if (!err) {
 		cb.len = 0;
-		bpfu_thunk_emit(&cb, thunk, bpfu_u64(image.rx));
+		bpfu_thunk_emit(&cb, thunk, bpfu_u64(image.rx), &frame);
 		memcpy(image.rw, cb.data, size);
 		err = bpfu_image_seal(&image);
 		*out = image.rx;
+	}
+	if (!err) {
+		bpfu_unwind_register(image.rx, size, &frame);
+		remember(image.rx, size, thunk->func);
 	}
 	bpfu_codebuf_release(&cb);
 	return err;

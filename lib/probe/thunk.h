@@ -80,9 +80,17 @@ struct bpfu_thunk {
 uint64_t bpfu_x86_lean_words(uint32_t arg_cnt, bool has_exit);
 uint64_t bpfu_a64_lean_words(uint32_t arg_cnt, bool has_exit);
 
+/* Where the code has a frame: from the end of its first instructions to @left, and from @again on. */
+struct bpfu_thunk_frame {
+	uint32_t left;
+	uint32_t again;
+};
+
 /* Append the code, which will lie at @base. The length does not depend on @base. */
-void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base);
-void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base);
+void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base,
+		    struct bpfu_thunk_frame *frame);
+void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base,
+		    struct bpfu_thunk_frame *frame);
 
 /* Generate it for this machine, for good. 0, -EOPNOTSUPP, -ENOMEM. */
 int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out);

@@ -132,7 +132,8 @@ static void chain(int sig, siginfo_t *info, void *uc)
 
 static void on_trap(int sig, siginfo_t *info, void *arg)
 {
-	bool sync = info->si_code > 0;
+	/* Single steps and hardware breakpoints are a debugger's. */
+	bool sync = info->si_code == SI_KERNEL || info->si_code == TRAP_BRKPT;
 	/* First, and without errno, which is a call into the C library: it may have a breakpoint. */
 	bool ours = bpfu_point_trap(arg, sync);
 	int saved_errno;

@@ -18,7 +18,8 @@
 
 #define REG_ARGS 8
 
-void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
+		    struct bpfu_thunk_frame *frame)
 {
 	cb->err = -EOPNOTSUPP;
 }

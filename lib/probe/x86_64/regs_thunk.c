@@ -143,7 +143,8 @@ static void leave(struct bpfu_codebuf *cb, bool vectors, struct bpfu_x86_single 
 		x86_movups_load(cb, i, vector(i));
 }
 
-void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
+			 struct bpfu_thunk_frame *frame)
 {
 	bool vectors = t->arg_cnt == BPFU_THUNK_ANY_ARGS;
 	struct bpfu_x86_single enter_single = {
@@ -157,7 +158,9 @@ void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, ui
 	enter(cb, t, vectors, &enter_single);
 	if (t->form == BPFU_THUNK_ENTRY) {
 		x86_leave(cb);
+		frame->left = cb->len;
 		x86_jmp_m(cb, x86_mem_bd(X86_R11, 0));
+		frame->again = cb->len;
 		bpfu_x86_single_rest(cb, &enter_single);
 		return;
 	}
@@ -165,7 +168,9 @@ void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, ui
 	call_function(cb, t);
 	leave(cb, vectors, &leave_single);
 	x86_leave(cb);
+	frame->left = cb->len;
 	x86_ret(cb);
+	frame->again = cb->len;
 	if (t->form == BPFU_THUNK_BOTH)
 		bpfu_x86_single_rest(cb, &enter_single);
 	bpfu_x86_single_rest(cb, &leave_single);

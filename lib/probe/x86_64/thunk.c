@@ -86,7 +86,8 @@ static struct bpfu_x86_single single_of(const struct bpfu_thunk *t, uint64_t bas
 	};
 }
 
-static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
+		      struct bpfu_thunk_frame *frame)
 {
 	struct x86_mem ret = ctx_word((int)t->arg_cnt), ret_high = ctx_word((int)t->arg_cnt + 1);
 	struct bpfu_x86_single enter = single_of(t, base, false), leave = single_of(t, base, true);
@@ -105,19 +106,22 @@ static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint6
 	x86_load(cb, 8, X86_RAX, ret);
 	x86_load(cb, 8, X86_RDX, ret_high);
 	x86_leave(cb);
+	frame->left = cb->len;
 	x86_ret(cb);
+	frame->again = cb->len;
 	if (t->form == BPFU_THUNK_BOTH)
 		bpfu_x86_single_rest(cb, &enter);
 	bpfu_x86_single_rest(cb, &leave);
 }
 
-void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
+		    struct bpfu_thunk_frame *frame)
 {
 	struct bpfu_x86_single enter = single_of(t, base, false);
 	int32_t words;
 
 	if (t->has_regs) {
-		bpfu_x86_regs_thunk(cb, t, base);
+		bpfu_x86_regs_thunk(cb, t, base, frame);
 		return;
 	}
 	words = 3 + (int32_t)t->arg_cnt + (t->form == BPFU_THUNK_ENTRY ? 0 : 2);
@@ -127,12 +131,14 @@ void bpfu_x86_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_
 	x86_alu_ri(cb, X86_SUB, true, X86_RSP, BPFU_ROUND_UP(8 * words, 16));
 	save_args(cb, t);
 	if (t->form != BPFU_THUNK_ENTRY) {
-		with_exit(cb, t, base);
+		with_exit(cb, t, base, frame);
 		return;
 	}
 	bpfu_x86_single(cb, &enter);
 	restore_args(cb, t);
 	x86_leave(cb);
+	frame->left = cb->len;
 	jump(cb, distance(cb, base, t->after, x86_branch_long_len(X86_JMP)));
+	frame->again = cb->len;
 	bpfu_x86_single_rest(cb, &enter);
 }

@@ -8,7 +8,8 @@
 #include "jit/x86_64/encode.h"
 #include "probe/thunk.h"
 
-void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base);
+void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *thunk, uint64_t base,
+			 struct bpfu_thunk_frame *frame);
 
 /* ---- forward branches ---- */
 
