@@ -42,3 +42,7 @@ grep -q "<title>bpflab report</title>" dom || die "a script that is not the page
 grep -q "Content Security Policy" err || die "nothing was refused: $(cat err)"
 chromium --window-size=1200,2000 --screenshot="$PWD/page.png" "file://$PWD/page.html" >/dev/null
 [ "$(wc -c <page.png)" -gt 20000 ] || die "an empty picture"
+# on paper: more than one page, as no plot is cut in two
+chromium --print-to-pdf="$PWD/page.pdf" "file://$PWD/page.html" >/dev/null
+head -c 5 page.pdf | grep -q '%PDF-' || die "nothing to print: $(cat err)"
+[ "$(grep -ac '/Type */Page\b' page.pdf)" -ge 3 ] || die "pages: $(grep -ac '/Type */Page\b' page.pdf)"

@@ -89,6 +89,7 @@ for name, truth in (("2020", 1.01), ("2060", 1.03)):
     else:
         print(f"        +1 % found                         {found:4} of {len(ab):4}")
     print(f"        median ratio {statistics.median(r['effect']['ratio'] for r in ab):.4f} for {truth}, "
-          f"mean quads {statistics.mean(r['quads'] for r in ab):.0f}")
+          f"mean quads {statistics.mean(r['quads'] for r in ab):.0f}, "
+          f"median time of measuring {statistics.median(r['seconds'] for r in ab):.2f} s")
 sys.exit(failed)
 PY
