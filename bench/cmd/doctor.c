@@ -18,6 +18,7 @@
 
 #include "bpfu/bpfu.h"
 #include "commands.h"
+#include "machine/code_memory.h"
 #include "machine/env.h"
 #include "machine/procfs.h"
 #include "target.h"
@@ -286,6 +287,42 @@ static void check_clocksource(const struct env *env, struct finding *f)
 			  "clocksource=tsc if the CPU has it");
 }
 
+static void check_huge_pages(const struct env *env, struct finding *f)
+{
+	found(f, LEVEL_NOTE, "transparent: %s; of shared memory: %s; reserved: %s",
+	      env->thp[0] ? env->thp : "not visible",
+	      env->thp_shmem[0] ? env->thp_shmem : "not visible",
+	      env->nr_hugepages[0] ? env->nr_hugepages : "not visible");
+}
+
+/* Is the code of many programs backed by a huge page? Load some, and look at the mapping. */
+static void check_code_pages(const struct env *env, struct finding *f)
+{
+	struct code_memory m = { 0 };
+	struct target target;
+	struct errline e;
+	int err = target_parse(&target, "user:jit=on", &e);
+
+	if (!err)
+		err = target_enter(&target, &e);
+	if (!err) {
+		err = code_memory_try(&m);
+		target_leave(&target);
+	}
+	if (err || !m.known) {
+		found(f, LEVEL_NOTE, "not known: %s", err < 0 ? strerror(-err) : "no /proc/self/smaps");
+	} else if (m.huge) {
+		found(f, LEVEL_OK, "%llu KiB of memory for code, %llu KiB of it in huge pages",
+		      (unsigned long long)m.bytes >> 10, (unsigned long long)m.huge >> 10);
+	} else {
+		found(f, LEVEL_NOTE, "%llu KiB of memory for code, in small pages",
+		      (unsigned long long)m.bytes >> 10);
+		advise(f, "prog_pack=on saves pages then, but no huge page: Linux 6.1 or later "
+			  "(MADV_COLLAPSE) gives one, or 'advise' in "
+			  "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+	}
+}
+
 static void check_pmu(const struct env *env, struct finding *f)
 {
 	if (env->has_pmu)
@@ -336,6 +373,8 @@ static const struct check distortion_checks[] = {
 	{ "bpf_jit_harden", check_harden },
 	{ "debug kernel", check_debug },
 	{ "address randomisation", check_aslr },
+	{ "huge pages", check_huge_pages },
+	{ "code of user:jit=on", check_code_pages },
 	{ "PMU", check_pmu },
 };
 

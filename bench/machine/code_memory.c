@@ -5,6 +5,8 @@
  */
 #include "machine/code_memory.h"
 
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,4 +62,32 @@ void code_memory_read(bool user, bool packed, struct code_memory *m)
 		read_smaps(packed, m);
 	else
 		read_vmallocinfo(m);
+}
+
+#define TRY_PROGS 24
+#define TRY_INSNS 4096
+
+int code_memory_try(struct code_memory *m)
+{
+	static struct bpf_insn insns[TRY_INSNS];
+	int fds[TRY_PROGS], nr = 0, err = 0;
+
+	insns[0] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K };
+	for (int i = 1; i < TRY_INSNS - 1; i++) /* six bytes each on x86-64, twelve on arm64 */
+		insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_XOR | BPF_K,
+					      .imm = 0x12345678 + i };
+	insns[TRY_INSNS - 1] = (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT };
+	while (nr < TRY_PROGS && !err) {
+		int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "bpflab_probe", "GPL", insns,
+				       TRY_INSNS, NULL);
+
+		if (fd < 0)
+			err = fd;
+		else
+			fds[nr++] = fd;
+	}
+	code_memory_read(true, true, m);
+	while (nr)
+		close(fds[--nr]);
+	return err;
 }

@@ -19,4 +19,10 @@ struct code_memory {
  */
 void code_memory_read(bool user, bool packed, struct code_memory *m);
 
+/*
+ * Load programs of half a megabyte of code on the target entered, libbpfu with its JIT, read the memory of
+ * its regions, and remove them again. 0 or a negative errno.
+ */
+int code_memory_try(struct code_memory *m);
+
 #endif

@@ -83,6 +83,26 @@ static void read_sysctls(struct env *env)
 		    sizeof(env->unprivileged_disabled));
 }
 
+/* "always [madvise] never": the word in brackets. */
+static void read_choice(const char *path, char *buf, size_t size)
+{
+	char line[128];
+	const char *open, *close;
+
+	procfs_read(path, line, sizeof(line));
+	open = strchr(line, '[');
+	close = open ? strchr(open, ']') : NULL;
+	snprintf(buf, size, "%.*s", close ? (int)(close - open - 1) : 0, open ? open + 1 : "");
+}
+
+static void read_huge_pages(struct env *env)
+{
+	read_choice("/sys/kernel/mm/transparent_hugepage/enabled", env->thp, sizeof(env->thp));
+	read_choice("/sys/kernel/mm/transparent_hugepage/shmem_enabled", env->thp_shmem,
+		    sizeof(env->thp_shmem));
+	procfs_read("/proc/sys/vm/nr_hugepages", env->nr_hugepages, sizeof(env->nr_hugepages));
+}
+
 static void add_debug(struct env *env, const char *name)
 {
 	size_t len = strlen(env->debug);
@@ -190,6 +210,7 @@ void env_collect(struct env *env)
 	read_cpu(env);
 	read_frequency(env);
 	read_sysctls(env);
+	read_huge_pages(env);
 	read_debug_config(env);
 	read_mitigations(env);
 	read_load(env);
@@ -213,7 +234,7 @@ json_t *env_json(const struct env *env)
 	const char *options = getenv("BPFU_OPTIONS");
 
 	return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o, s:o, s:o, s:o, s:s, s:[f,f,f], s:f, s:i, s:b}",
+			 "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:[f,f,f], s:f, s:i, s:b}",
 			 "tool", BPFU_VERSION, "bpfu_options", text(options ? options : ""), "time",
 			 env->time, "libbpf", libbpf_version_string(), "clang", BPFLAB_BPF_CLANG, "kernel",
 			 env->kernel, "cpu", text(env->cpu), "arch", env->arch, "microcode",
@@ -222,7 +243,8 @@ json_t *env_json(const struct env *env)
 			 text(env->mhz), "clocksource", text(env->clocksource), "bpf_jit_enable",
 			 text(env->jit_enable), "bpf_jit_harden", text(env->jit_harden),
 			 "bpf_stats_enabled", text(env->stats_enabled), "unprivileged_bpf_disabled",
-			 text(env->unprivileged_disabled), "debug_kernel", text(env->debug), "mitigations",
+			 text(env->unprivileged_disabled), "thp", text(env->thp), "thp_shmem",
+			 text(env->thp_shmem), "nr_hugepages", text(env->nr_hugepages), "debug_kernel", text(env->debug), "mitigations",
 			 env->mitigations ? json_incref(env->mitigations) : json_null(),
 			 "overhead_policy", "trigger (slope) and null program subtracted", "load",
 			 env->load[0], env->load[1], env->load[2], "steal_percent", env->steal_percent,

@@ -22,6 +22,8 @@ struct env {
 	char mhz[32];
 	char clocksource[32];
 	char jit_enable[16], jit_harden[16], stats_enabled[16], unprivileged_disabled[16];
+	char thp[16], thp_shmem[16]; /* transparent huge pages: the settings in force */
+	char nr_hugepages[16];     /* reserved ones */
 	char debug[ENV_TEXT];      /* debug features of the kernel that slow it down */
 	double load[3];
 	double steal_percent;      /* since boot */

@@ -50,6 +50,22 @@ static void get(struct bpfu_image *image, size_t size, unsigned int flags)
 	assert_true(is_trap(image->rx - image->lead, image->lead + image->size));
 }
 
+/* In reach of a direct call of every machine, which on arm64 is 128 MiB, with all of libbpfu between. */
+static void test_near(void **state)
+{
+	const unsigned int flags[] = { 0, BPFU_IMAGE_OWN_PAGES, BPFU_IMAGE_ANONYMOUS };
+
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(flags); i++) {
+		struct bpfu_image image;
+		intptr_t distance;
+
+		get(&image, 100, flags[i]);
+		distance = (intptr_t)bpfu_image_alloc - (intptr_t)image.rx;
+		assert_true(distance > 0 && distance < 64l << 20);
+		bpfu_image_free(&image, fill);
+	}
+}
+
 /* The option decides; the sum of pages is counted, not believed. */
 static void test_switch(void **state)
 {
@@ -273,7 +289,7 @@ static bool has_regions(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_switch),       cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_near), cmocka_unit_test(test_switch),       cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_rest_of_page), cmocka_unit_test(test_huge),
 		cmocka_unit_test(test_random),       cmocka_unit_test(test_random_in_page),
 	};
