@@ -167,7 +167,7 @@ int bpfu_vrf_push_state(struct bpfu_env *env, struct bpfu_state *state, uint32_t
 /* Make the branch that was queued last the current state; false: none is left. */
 bool bpfu_vrf_pop(struct bpfu_env *env);
 
-/* ---- cfg.c, live.c, subprog.c, resolve.c, btf_check.c ---- */
+/* ---- cfg.c, live.c, subprog.c, resolve.c, func_info.c ---- */
 int bpfu_vrf_find_subprogs(struct bpfu_env *env);
 int bpfu_vrf_check_jumps(struct bpfu_env *env);
 int bpfu_vrf_check_cfg(struct bpfu_env *env);
