@@ -126,8 +126,13 @@ static int attach(struct uprobe_state *s, const struct uprobe_data *data)
 
 static int attach_or_say(struct bench_inst *inst, struct errline *e)
 {
-	int err = attach(inst->priv, inst->bench->data);
+	const struct uprobe_data *data = inst->bench->data;
+	int err = attach(inst->priv, data);
 
+	if ((err == -ENOTSUP || err == -524) && data->kind < KIND_MULTI)
+		return errline_set(e, err, "cannot attach '%s' on %s: this kernel puts no probe on that "
+				   "instruction, or has no uprobes; try trig-uprobe-push, or use "
+				   "--on user", inst->bench->name, inst->target->spec);
 	return err ? driver_attach_error(e, err, inst->bench->name, inst->target->spec) : 0;
 }
 

@@ -179,9 +179,7 @@ static int find_uprobe(const struct perf_event_attr *attr, int pid, int cpu,
 	char path[PATH_MAX];
 	int n, err;
 
-	if (attr->config & 0xffffffff & ~RETPROBE_BIT || (pid == -1 && cpu == -1))
-		return -EINVAL;
-	if (!attr->uprobe_path)
+	if (!attr->uprobe_path || (pid == -1 && cpu == -1))
 		return -EINVAL;
 	n = bpfu_strncpy_from_user(path, attr->uprobe_path, sizeof(path));
 	if (n == sizeof(path))
