@@ -39,6 +39,7 @@ enum bench_flags {
 	BENCH_HAS_NATIVE = 1u << 7, /* has a native form (native.h), though it issues bpf(2) calls */
 	BENCH_HAS_PROGRAMS = 1u << 8, /* takes --programs */
 	BENCH_LONG_OPS = 1u << 9, /* an operation is thousands of instructions */
+	BENCH_DEAR_PREPARE = 1u << 10, /* prepare() may be dear unless the batch before had the same arm */
 };
 
 struct bench_params {

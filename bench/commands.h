@@ -34,6 +34,7 @@ int cmd_report(const struct opts *opts);
 int cmd_history(const struct opts *opts);
 int cmd_doctor(const struct opts *opts);
 int cmd_windows(const struct opts *opts);
+int cmd_kernel(const struct opts *opts);
 
 /* "bpflab: …" on standard error. */
 void print_error(const struct errline *e);

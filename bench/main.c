@@ -8,6 +8,7 @@
 #include "util/interrupt.h"
 #include "util/libbpf_log.h"
 #include "util/output.h"
+#include "vm/guest.h"
 
 void print_error(const struct errline *e)
 {
@@ -69,6 +70,8 @@ static int run_command(const struct opts *opts)
 		return cmd_report(opts);
 	case CMD_HISTORY:
 		return cmd_history(opts);
+	case CMD_KERNEL:
+		return cmd_kernel(opts);
 	case CMD_DOCTOR:
 		return cmd_doctor(opts);
 	case CMD_WINDOWS:
@@ -84,6 +87,8 @@ int main(int argc, char **argv)
 	struct opts opts;
 	int status;
 
+	if (guest_is_init())
+		guest_init();
 	interrupt_init();
 	/* Outside of targets this process speaks to the kernel, whatever BPFU_ROUTE says. */
 	bpfu_route_set(BPFU_ROUTE_KERNEL);

@@ -51,6 +51,8 @@ static const struct {
 	  "results over time" },
 	{ "windows", CMD_WINDOWS, "BENCH | GLOB | PROG.bpf.o[:PROGRAM]...",
 	  "run batches between marks, for an emulator that counts (what --count starts)" },
+	{ "kernel", CMD_KERNEL, "fetch VERSION | list | add NAME VMLINUZ | remove NAME | show NAME | exec NAME -- "
+	  "PROGRAM...", "kernels for the target vm" },
 	{ "doctor", CMD_DOCTOR, "", "which targets work here, and what would distort figures" },
 	{ "help", CMD_HELP, "[COMMAND]", "this text" },
 };
@@ -224,13 +226,15 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 /* Commands that compare; a gate of the history does. */
 #define CMD_SIDES (CMD_COMPARE | CMD_HISTORY)
 /* All but help. */
-#define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT)
+#define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT | CMD_KERNEL)
+/* Commands that can boot guests. */
+#define CMD_GUEST (CMD_RUN | CMD_LIST | CMD_DUMP | CMD_KERNEL)
 
 #define AT(member) offsetof(struct opts, member)
 
 /* clang-format off */
 static const struct opt_row option_table[] = {
-	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off (repeatable)",
+	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off, vm:6.12 (repeatable)",
 	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE | CMD_WINDOWS, parse_list,
 	  AT(on) },
 	{ 0, "on", "TARGET", "where to load (user; repeatable)",
@@ -309,7 +313,8 @@ static const struct opt_row option_table[] = {
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
 	  "a file name, or -", CMD_MEASURE, parse_string, AT(json) },
-	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP, parse_flag, AT(json_stdout) },
+	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_KERNEL,
+	  parse_flag, AT(json_stdout) },
 	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
 	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(csv) },
 	{ 0, "markdown", "FILE", "results as Markdown; '-': standard output",
@@ -332,10 +337,30 @@ static const struct opt_row option_table[] = {
 	  "a file name, or -", CMD_REPORT, parse_string, AT(output) },
 	{ 0, "classic", NULL, "throughput in the words of the kernel's bench tool",
 	  NULL, CMD_RUN, parse_flag, AT(classic) },
+	{ 0, "modules", "DIR", "of add: where the kernel's modules are", "a folder", CMD_KERNEL,
+	  parse_string, AT(modules) },
+	{ 0, "config", "FILE", "of add: the kernel's configuration", "a file name", CMD_KERNEL,
+	  parse_string, AT(config) },
+	{ 0, "mirror", "URL", "of fetch: a mirror of Debian (the system's)", "an address", CMD_KERNEL,
+	  parse_string, AT(mirror) },
+	{ 0, "file", "PATH[=NAME]", "of exec: pack a file beside the program (repeatable)", "a file name",
+	  CMD_KERNEL, parse_list, AT(files) },
+	{ 0, "timeout", "SEC", "end guests that take longer (600 and ten times -d)",
+	  "a number of seconds above 0", CMD_GUEST, parse_seconds, AT(timeout), 1 },
+	{ 0, "qemu-args", "WORDS", "more words for QEMU, separated by blanks", "words for QEMU", CMD_GUEST,
+	  parse_string, AT(qemu_args) },
+	{ 0, "print-command", NULL, "print QEMU's command line and boot nothing", NULL, CMD_GUEST,
+	  parse_flag, AT(print_command) },
+	{ 0, "initrd", "FILE", "with --print-command: write the guest's files here", "a file name", CMD_GUEST,
+	  parse_string, AT(initrd) },
+	{ 0, "i-know", NULL, "put emulated times beside those of this machine", NULL,
+	  CMD_RUN, parse_flag, AT(i_know) },
 	{ 'q', "quiet", NULL, "results only: no progress, remarks or per-second lines",
-	  NULL, CMD_MEASURE, parse_flag, AT(quiet) },
+	  NULL, CMD_MEASURE | CMD_KERNEL, parse_flag, AT(quiet) },
 	{ 'v', "verbose", NULL, "show libbpf's and the verifier's log",
 	  NULL, CMD_ANY, parse_flag, AT(verbose) },
+	{ 0, "keep-going", NULL, "go on without benches that cannot be loaded", NULL, CMD_RUN, parse_flag,
+	  AT(keep_going) },
 	{ 'l', "list", NULL, "list the benches and exit", NULL, CMD_RUN, parse_flag, AT(list) },
 	{ 'h', "help", NULL, "help on the command", NULL,
 	  CMD_ANY | CMD_HELP, parse_flag, AT(help) },
@@ -518,6 +543,86 @@ int opts_parse(struct opts *opts, int argc, char **argv, struct errline *e)
 	if (!only_args)
 		opts->nr_bench_args = opts->nr_args;
 	return err;
+}
+
+static bool is_among(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, name))
+			return true;
+	return false;
+}
+
+struct word_list {
+	const char **words;
+	size_t nr, max;
+};
+
+static void add_word(struct word_list *list, const char *word)
+{
+	if (list->nr < list->max)
+		list->words[list->nr++] = word;
+}
+
+/* "-x": the letters of joined ones come one by one. */
+static const char *letter_word(char letter)
+{
+	static char words[128][3];
+	char *word = words[letter & 127];
+
+	word[0] = '-';
+	word[1] = letter;
+	return word;
+}
+
+/* The option at argv[@i], if it is none of @without; returns the index of its last word. */
+static int option_words(const struct opts *opts, int i, const char *const *without, struct word_list *list)
+{
+	const char *word = opts->argv[i];
+	const struct opt_row *row;
+	bool wanted;
+
+	if (word[1] == '-') {
+		size_t len = strcspn(word + 2, "=");
+		unsigned int values;
+
+		row = find_long(opts->command, word + 2, len);
+		values = !row || !row->arg ? 0 : row->nr_values ? row->nr_values : 1;
+		wanted = row && !is_among(row->name, without);
+		if (wanted)
+			add_word(list, word);
+		for (unsigned int v = word[2 + len] ? 1 : 0; v < values; v++) {
+			i++;
+			if (wanted)
+				add_word(list, opts->argv[i]);
+		}
+		return i;
+	}
+	for (const char *p = word + 1; *p; p++) {
+		row = find_letter(opts->command, *p);
+		wanted = row && !is_among(row->name, without);
+		if (wanted)
+			add_word(list, letter_word(*p));
+		if (row && row->arg) {
+			const char *value = p[1] ? p + 1 : opts->argv[++i];
+
+			if (wanted)
+				add_word(list, value);
+			return i;
+		}
+	}
+	return i;
+}
+
+size_t opts_words(const struct opts *opts, const char *const *without, const char **words, size_t max)
+{
+	struct word_list list = { .words = words, .max = max };
+
+	add_word(&list, opts->argv[1]);
+	for (int i = 2; i < opts->argc && strcmp(opts->argv[i], "--"); i++)
+		if (opts->argv[i][0] == '-' && opts->argv[i][1])
+			i = option_words(opts, i, without, &list);
+	return list.nr;
 }
 
 static bool is_plain(const char *word)

@@ -25,6 +25,7 @@ enum command {
 	CMD_REPORT = 1u << 10,
 	CMD_HISTORY = 1u << 11,
 	CMD_WINDOWS = 1u << 13,
+	CMD_KERNEL = 1u << 14,
 };
 
 #define OPTS_MAX_LIST 64
@@ -65,6 +66,7 @@ struct opts {
 	bool verbose;
 	bool list;    /* -l */
 	bool classic;
+	bool keep_going;
 	const char *json; /* file, "-" or NULL; list and doctor take no file: json_stdout */
 	bool json_stdout;
 	const char *csv;
@@ -92,6 +94,13 @@ struct opts {
 	bool jited;
 	bool bytes;
 	bool no_source;
+	/* guests */
+	bool print_command;
+	const char *initrd, *qemu_args;
+	bool i_know;
+	double timeout;         /* seconds; 0: not given */
+	const char *modules, *config, *mirror; /* kernel */
+	struct opts_list files; /* kernel exec */
 	bool help;
 	bool version;
 };
@@ -108,6 +117,12 @@ void opts_release(struct opts *opts);
  * does not fit.
  */
 void opts_command_text(const struct opts *opts, uint64_t seed, char *buf, size_t size);
+
+/*
+ * The command and its options, one word each, as they were given but for the options named in @without
+ * (NULL at its end); no arguments. Words point into argv or at constants. The number of words, at most @max.
+ */
+size_t opts_words(const struct opts *opts, const char *const *without, const char **words, size_t max);
 
 /* The help text of one command, or of all with 0. */
 void opts_print_help(FILE *f, unsigned int command);

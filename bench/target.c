@@ -15,6 +15,7 @@ static const struct target_kind *const kinds[] = {
 	&target_kind_user,
 	&target_kind_host,
 	&target_kind_native,
+	&target_kind_vm,
 };
 
 const struct target_kind *target_kind_get(size_t idx)
@@ -36,7 +37,7 @@ static int find_kind(struct target *t, const char *spec, size_t len, struct errl
 			return 0;
 		}
 	}
-	return errline_set(e, -EINVAL, "no target '%s'%s (targets: user, host, native; bpflab doctor "
+	return errline_set(e, -EINVAL, "no target '%s'%s (targets: user, host, native, vm; bpflab doctor "
 			   "says which work here)", spec, suggest_text(&s, hint, sizeof(hint)));
 }
 
@@ -76,6 +77,8 @@ int target_parse(struct target *t, const char *spec, struct errline *e)
 	err = find_kind(t, spec, kind_len, e);
 	if (err)
 		return err;
+	if (t->kind->parse)
+		return t->kind->parse(t, p, e);
 	while (*p) {
 		size_t len = strcspn(++p, ",");
 
@@ -105,8 +108,11 @@ void target_leave(const struct target *t)
 
 int target_probe(const struct target *t, struct errline *e)
 {
-	int err = target_enter(t, e);
+	int err;
 
+	if (target_is_vm(t)) /* it is never in force here */
+		return t->kind->probe(t, e);
+	err = target_enter(t, e);
 	if (err)
 		return err;
 	err = t->kind->probe(t, e);

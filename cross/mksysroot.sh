@@ -12,7 +12,7 @@ shift
 packages=("$@")
 [ $# -gt 0 ] || packages=(libbpf-dev libbpf1 libelf-dev libelf1 zlib1g-dev zlib1g libjansson-dev libjansson4
 	libcmocka-dev libcmocka0 libcapstone-dev libcapstone4 libsqlite3-dev
-	libsqlite3-0 libzstd1)
+	libsqlite3-0 libzstd-dev libzstd1 liblzma-dev liblzma5)
 stamp=$out/.packages
 
 [ "$(cat "$stamp" 2>/dev/null)" = "${packages[*]}" ] && exit 0

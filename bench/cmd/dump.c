@@ -6,6 +6,7 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
+#include "cmd/guests.h"
 #include "commands.h"
 #include "dump/dump_source.h"
 #include "dump/dump_view.h"
@@ -257,8 +258,16 @@ void dump_fix_addresses(char **argv)
 int cmd_dump(const struct opts *opts)
 {
 	struct errline e;
-	int err = dump(opts, &e);
+	int err;
 
+	if (guests_wanted(&opts->on)) {
+		err = check(opts, &e);
+		if (!err)
+			return guests_pass_on(opts);
+		print_error(&e);
+		return EXIT_USAGE;
+	}
+	err = dump(opts, &e);
 	if (!err)
 		err = output_flush_stdout(&e);
 	if (!err)

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "cmd/guests.h"
 #include "commands.h"
 #include "registry.h"
 #include "target.h"
@@ -142,6 +143,8 @@ int cmd_list(const struct opts *opts)
 		print_error(&e);
 		return EXIT_USAGE;
 	}
+	if (opts->command == CMD_LIST && guests_wanted(&opts->on))
+		return guests_pass_on(opts);
 	err = check_target(opts, &listed, &e);
 	if (!err && opts->json_stdout)
 		print_json(listed);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cmd/guests.h"
 #include "commands.h"
 #include "measure/suite.h"
 #include "report/classic.h"
@@ -134,7 +135,20 @@ static int write_views(const struct report *r, const struct opts *opts, struct e
 	return err;
 }
 
-static int report_run(struct suite *s, const struct opts *opts, struct errline *e)
+/* Write out the results, or collect them. */
+typedef int (*view_fn)(const struct report *r, const struct opts *opts, void *ctx, struct errline *e);
+
+static int views(const struct report *r, const struct opts *opts, void *ctx, struct errline *e)
+{
+	return write_views(r, opts, e);
+}
+
+static int collect(const struct report *r, const struct opts *opts, void *ctx, struct errline *e)
+{
+	return report_records(r, ctx, e);
+}
+
+static int report_of(struct suite *s, const struct opts *opts, view_fn view, void *ctx, struct errline *e)
 {
 	struct report r = { .suite = s };
 	char command[2048];
@@ -147,7 +161,7 @@ static int report_run(struct suite *s, const struct opts *opts, struct errline *
 	r.command = command;
 	err = make_results(&r, e);
 	if (!err)
-		err = write_views(&r, opts, e);
+		err = view(&r, opts, ctx, e);
 	for (size_t i = 0; i < r.nr_results; i++)
 		estimate_release(&r.results[i].est);
 	free(r.results);
@@ -155,21 +169,32 @@ static int report_run(struct suite *s, const struct opts *opts, struct errline *
 	return err;
 }
 
-/* Every failed point gets its line. */
+/* Every failed point gets its line. With --keep-going one that cannot be loaded is no failure, but all are. */
 static int exit_status(const struct suite *s)
 {
-	int status = EXIT_OK;
+	size_t failed = 0, unavailable = 0;
 
 	for (size_t i = 0; i < s->nr_points; i++) {
 		if (!s->points[i].failed)
 			continue;
 		print_error(&s->points[i].error);
-		status = EXIT_BENCH_FAILED;
+		unavailable += s->points[i].unavailable;
+		failed += !s->points[i].unavailable;
 	}
-	return status;
+	if (failed)
+		return EXIT_BENCH_FAILED;
+	return unavailable && unavailable == s->nr_points ? EXIT_USAGE : EXIT_OK;
 }
 
-static int run_suite(struct suite *s, const struct opts *opts, struct errline *e)
+static bool all_unavailable(const struct suite *s)
+{
+	for (size_t i = 0; i < s->nr_points; i++)
+		if (!s->points[i].unavailable)
+			return false;
+	return true;
+}
+
+static int measure_suite(struct suite *s, const struct opts *opts, struct errline *e)
 {
 	int err = suite_build(s, opts, e);
 
@@ -180,11 +205,35 @@ static int run_suite(struct suite *s, const struct opts *opts, struct errline *e
 	err = suite_open(s, opts, e);
 	if (err)
 		return err;
-	err = opts->classic ? classic_run(s, opts, e) : suite_measure(s, opts, e);
+	if (!all_unavailable(s)) {
+		err = opts->classic ? classic_run(s, opts, e) : suite_measure(s, opts, e);
+		if (err)
+			return err;
+		suite_verify(s);
+	}
+	return 0;
+}
+
+static int run_suite(struct suite *s, const struct opts *opts, struct errline *e)
+{
+	int err = measure_suite(s, opts, e);
+
 	if (err)
 		return err;
-	suite_verify(s);
-	return opts->classic ? output_flush_stdout(e) : report_run(s, opts, e);
+	return opts->classic ? output_flush_stdout(e) : report_of(s, opts, views, NULL, e);
+}
+
+/* Measure and hand over the results, as read from a file; *@status as of a run by itself. */
+int run_records(const struct opts *opts, struct record_list *list, int *status, struct errline *e)
+{
+	struct suite s = { 0 };
+	int err = measure_suite(&s, opts, e);
+
+	if (!err)
+		err = report_of(&s, opts, collect, list, e);
+	*status = err ? EXIT_USAGE : exit_status(&s);
+	suite_release(&s);
+	return err;
 }
 
 int cmd_run(const struct opts *opts)
@@ -197,6 +246,8 @@ int cmd_run(const struct opts *opts)
 		return cmd_list(opts);
 	if (opts->count)
 		return cmd_run_counts(opts);
+	if (guests_wanted(&opts->on))
+		return cmd_run_vm(opts);
 	if (opts->has_instances)
 		return cmd_run_beside(opts);
 	err = check_outputs(opts, &e);
@@ -208,7 +259,7 @@ int cmd_run(const struct opts *opts)
 		status = EXIT_USAGE;
 	else
 		status = exit_status(&suite);
-	if (status == EXIT_USAGE)
+	if (err && status == EXIT_USAGE)
 		print_error(&e);
 	suite_release(&suite);
 	return status;

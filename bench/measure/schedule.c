@@ -160,6 +160,23 @@ static int shorten(struct suite *s, struct point *pt, enum bench_arm arm, uint64
 	return 0;
 }
 
+/* Both arms in turn, or where that is dear, one after the other. */
+static int warm_up_group(struct suite *s, struct point *pt, double group[WARMUP_GROUP], struct errline *e)
+{
+	const bool apart = pt->inst.bench->flags & BENCH_DEAR_PREPARE;
+	int err = 0;
+
+	for (int i = 0; i < 2 * WARMUP_GROUP && !err; i++) {
+		const bool full = apart ? i < WARMUP_GROUP : i % 2 == 0;
+		struct batch b = { .arm = full ? ARM_FULL : ARM_NULL, .ops = full ? pt->n_full : pt->n_null };
+
+		err = run_batch(s, pt, &b, e);
+		if (full)
+			group[apart ? i : i / 2] = b.ns;
+	}
+	return err;
+}
+
 /*
  * Batches until the medians of three groups in a row agree, but for no less than WARMUP_MIN_NS and no
  * more than @max_ns.
@@ -172,15 +189,7 @@ static int warm_up(struct suite *s, struct point *pt, double max_ns, struct errl
 	int err = 0;
 
 	while (!pt->warmup_settled && elapsed < max_ns) {
-		for (int i = 0; i < WARMUP_GROUP && !err; i++) {
-			struct batch full = { .arm = ARM_FULL, .ops = pt->n_full };
-			struct batch null = { .arm = ARM_NULL, .ops = pt->n_null };
-
-			err = run_batch(s, pt, &full, e);
-			if (!err)
-				err = run_batch(s, pt, &null, e);
-			group[i] = full.ns;
-		}
+		err = warm_up_group(s, pt, group, e);
 		if (err)
 			return err;
 		pt->warmup_batches += WARMUP_GROUP;
@@ -211,6 +220,20 @@ static int add_batch(struct point *pt, const struct batch *b)
 	return 0;
 }
 
+/* Where changing arms is dear, those of each arm together: the measured one first, or last. */
+static void group_arms(struct suite *s, uint32_t *order, const struct batch *batches, size_t nr)
+{
+	const bool full_first = rng_unit(&s->rng) < 0.5;
+	uint32_t grouped[MAX_BATCHES_PER_ROUND];
+	size_t n = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < nr; i++)
+			if ((batches[order[i]].arm == ARM_FULL) == (full_first == (pass == 0)))
+				grouped[n++] = order[i];
+	memcpy(order, grouped, nr * sizeof(*order));
+}
+
 /* The batches of one round of @pt, in random order. */
 static size_t plan_round(struct suite *s, const struct point *pt, uint32_t round,
 			 struct batch *planned)
@@ -231,6 +254,8 @@ static size_t plan_round(struct suite *s, const struct point *pt, uint32_t round
 	if (pt->inst.bench->flags & BENCH_HAS_TRIGGER)
 		batches[nr++] = (struct batch){ .arm = ARM_TRIGGER, .ops = TRIGGER_BATCH };
 	rng_shuffle(&s->rng, order, nr);
+	if (pt->inst.bench->flags & BENCH_DEAR_PREPARE)
+		group_arms(s, order, batches, nr);
 	for (size_t i = 0; i < nr; i++) {
 		planned[i] = batches[order[i]];
 		planned[i].round = round;

@@ -24,13 +24,14 @@ int point_open(struct point *pt, struct errline *e)
 }
 
 /* A program that computes wrong results has failed its checks, as later; the others go on. */
-static int open_or_mark(struct point *pt, struct errline *e)
+static int open_or_mark(struct point *pt, bool keep_going, struct errline *e)
 {
 	int err = point_open(pt, e);
 
-	if (err != -EBADMSG)
+	if (!err || (err != -EBADMSG && !keep_going))
 		return err;
 	pt->failed = err;
+	pt->unavailable = err != -EBADMSG;
 	pt->error = *e;
 	return 0;
 }
@@ -61,7 +62,7 @@ int suite_open(struct suite *s, const struct opts *opts, struct errline *e)
 		s->seed = sample_now_ns();
 	s->rng.state = s->seed;
 	for (size_t i = 0; i < s->nr_points && !err; i++)
-		err = interrupt_signal() ? -EINTR : open_or_mark(&s->points[i], e);
+		err = interrupt_signal() ? -EINTR : open_or_mark(&s->points[i], opts->keep_going, e);
 	return err ? err : suite_start_producers(s, opts, e);
 }
 

@@ -36,6 +36,7 @@ struct point {
 	bool warmup_settled;
 	double round_ns;     /* what a round of this point takes, about */
 	int failed;          /* negative errno once the point failed; then @error says why */
+	bool unavailable;    /* it failed because it could not be loaded, which was to be expected */
 	struct errline error;
 };
 
@@ -64,8 +65,8 @@ int suite_build(struct suite *s, const struct opts *opts, struct errline *e);
 void suite_release(struct suite *s);
 
 /*
- * Load everything and start the producers. A point that does not load is an error of the run; one
- * that computes a wrong result is marked.
+ * Load everything and start the producers. A point that does not load is an error of the run, or with
+ * --keep-going marked; one that computes a wrong result is marked.
  */
 int suite_open(struct suite *s, const struct opts *opts, struct errline *e);
 

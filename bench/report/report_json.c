@@ -167,9 +167,22 @@ int report_records(const struct report *r, struct record_list *list, struct errl
 	return err;
 }
 
+/* A point without a result, because it could not be loaded: a line that a reader of results passes over. */
+static json_t *unavailable_json(const struct point *pt)
+{
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s}", "schema", SCHEMA_UNAVAILABLE, "bench",
+			 pt->inst.bench->name, "target", pt->inst.target->kind->name, "variant",
+			 report_json_variant(pt->inst.target), "params", report_json_params(&pt->inst), "reason",
+			 pt->error.text);
+}
+
 int report_json(FILE *f, const struct report *r)
 {
 	int err = 0;
+
+	for (size_t i = 0; i < r->suite->nr_points && !err; i++)
+		if (r->suite->points[i].unavailable)
+			err = json_line_put(f, unavailable_json(&r->suite->points[i]));
 
 	for (size_t i = 0; i < r->nr_results && !err; i++)
 		err = json_line_put(f, result_json(r, &r->results[i]));

@@ -163,12 +163,13 @@ static void add_result(struct builder *b, const struct record *r)
 	const json_t *rate = json_object_get(r->json, "throughput");
 	struct interval ci = record_interval(r->json, "ci95");
 	bool known = !isnan(r->ns);
-	char ns[32], figure[64], interval[96], trigger[32], null[32], text[96];
+	char ns[32], figure[80], interval[96], trigger[32], null[32], text[96];
 	const char *cells[SHEET_MAX_COLS];
 
 	report_format_ns(ns, sizeof(ns), known ? r->ns : record_number(r->json, "below"));
-	snprintf(figure, sizeof(figure), "%s%s%s", known ? "" : "< ", ns,
-		 json_is_true(json_object_get(r->json, "gross_only")) ? " gross" : "");
+	snprintf(figure, sizeof(figure), "%s%s%s%s", known ? "" : "< ", ns,
+		 json_is_true(json_object_get(r->json, "gross_only")) ? " gross" : "",
+		 json_is_true(json_object_get(r->json, "emulated")) ? " emulated" : "");
 	interval_text(interval, sizeof(interval), &ci);
 	report_format_ns(trigger, sizeof(trigger), record_number(r->json, "trigger_ns"));
 	report_format_ns(null, sizeof(null), record_number(r->json, "null_ns"));
@@ -194,6 +195,9 @@ static void finish_results(struct builder *b, const struct record *r, size_t nr)
 	b->sheet->head = keep(b, "Median cost of one event, trigger and null program subtracted");
 	for (size_t i = 0; i < nr; i++)
 		remark_list(b, &r[i], "warnings");
+	for (size_t i = 0; i < nr; i++)
+		if (json_is_true(json_object_get(r[i].json, "emulated")))
+			remark(b, "Emulated: times of QEMU's translation, not of a CPU; compare them with no other");
 	if (!last->imported)
 		remark(b, "%.0f rounds spread over %.1f s", record_number(last->json, "rounds"),
 		       record_number(last->json, "seconds"));

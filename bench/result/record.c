@@ -55,6 +55,11 @@ static const struct field count_fields[] = {
 	{ "prog", OBJECT }, { "windows", OBJECTS }, { "env", OBJECT }, { "command", TEXT },
 };
 
+static const struct field unavailable_fields[] = {
+	{ "bench", TEXT, true }, { "target", TEXT, true }, { "reason", TEXT, true }, { "variant", OBJECT },
+	{ "params", OBJECT },
+};
+
 #define FIELDS(f) f, sizeof(f) / sizeof((f)[0])
 
 static const struct {
@@ -68,6 +73,7 @@ static const struct {
 	{ SCHEMA_COMPARE, RECORD_COMPARE, "a comparison", "compare", FIELDS(compare_fields) },
 	{ SCHEMA_NOISE, RECORD_NOISE, "a measurement of noise", "noise", FIELDS(noise_fields) },
 	{ SCHEMA_COUNT, RECORD_COUNT, "a count of instructions", "run --count", FIELDS(count_fields) },
+	{ SCHEMA_UNAVAILABLE, RECORD_UNAVAILABLE, "a bench without a result", "run", FIELDS(unavailable_fields) },
 };
 
 #define NR_SCHEMAS (sizeof(schemas) / sizeof(schemas[0]))
@@ -327,6 +333,8 @@ int records_add(struct record_list *list, json_t *o, unsigned int file, unsigned
 		return errline_set(e, -EINVAL, "%s is %s%s: counts and times are not mixed", where,
 				   schemas[i].what, kinds == RECORD_COUNT ? ", of time, not a count of "
 				   "instructions" : ", not of time");
+	if (schemas[i].kind == RECORD_UNAVAILABLE && !(kinds & RECORD_UNAVAILABLE))
+		return 0;
 	if (!(schemas[i].kind & kinds))
 		return errline_set(e, -EINVAL, "%s is %s, not a result; give a file that 'bpflab run --json "
 				   "FILE' wrote", where, schemas[i].what);

@@ -18,12 +18,14 @@
 #define SCHEMA_COMPARE "bpflab.compare/1"
 #define SCHEMA_NOISE "bpflab.noise/1"
 #define SCHEMA_COUNT "bpflab.count/1"
+#define SCHEMA_UNAVAILABLE "bpflab.unavailable/1"
 
 enum record_kind {
 	RECORD_RESULT = 1u << 0,
 	RECORD_COMPARE = 1u << 1,
 	RECORD_NOISE = 1u << 2,
 	RECORD_COUNT = 1u << 3, /* of instructions: never among those of RECORD_ALL, which are times */
+	RECORD_UNAVAILABLE = 1u << 4, /* a bench that could not be loaded: passed over unless asked for */
 	RECORD_ALL = RECORD_RESULT | RECORD_COMPARE | RECORD_NOISE,
 };
 

@@ -6,7 +6,7 @@ for bench in count-global count-local bpf-loop bpf-loop-direct glob-arr-inc arr-
 done
 in_out "*subtracted: *"
 in_out "*runs on: user, host*takes --nr_loops*quick suite"
-in_out "*runs on: user, host; takes --nr-batch-iters"
+in_out "*runs on: user, host, vm; takes --nr-batch-iters"
 expect 0 "$BPFLAB" run -l
 in_out "arr-inc *"
 usage_error "list takes no names, and got 'arr-inc'" list arr-inc

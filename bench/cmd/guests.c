@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Guests for commands: the settings from the options, and what is told of those that fail. */
+#include "cmd/guests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "measure/object.h"
+#include "measure/progress.h"
+#include "target.h"
+#include "util/interrupt.h"
+#include "util/output.h"
+#include "vm/guest.h"
+
+#define DEFAULT_SECONDS 10
+#define PATIENCE 600
+
+static double longest(const struct opts *opts)
+{
+	if (opts->timeout > 0)
+		return opts->timeout;
+	return PATIENCE + 10 * (opts->duration > 0 ? opts->duration : DEFAULT_SECONDS);
+}
+
+int guests_run_for(const struct opts *opts, struct guest *guests, size_t nr, bool echo, struct errline *e)
+{
+	const struct guest_settings settings = {
+		.print_only = opts->print_command,
+		.initrd = opts->initrd,
+		.echo = echo,
+	};
+	int err;
+
+	if (opts->initrd && !opts->print_command)
+		return errline_set(e, -EINVAL, "--initrd is for --print-command: it writes what the command "
+				   "printed needs");
+	if (opts->initrd && nr > 1)
+		return errline_set(e, -EINVAL, "--initrd is for one target, not %zu", nr);
+	for (size_t i = 0; i < nr; i++) {
+		guests[i].qemu_args = opts->qemu_args;
+		guests[i].max_seconds = longest(opts);
+	}
+	if (!echo)
+		progress_begin(opts);
+	err = guests_run(guests, nr, &settings, e);
+	if (err || opts->print_command)
+		return err;
+	for (size_t i = 0; i < nr; i++) {
+		if (!guests[i].err)
+			continue;
+		guest_print_console(stderr, &guests[i]);
+		if (nr == 1) {
+			*e = guests[i].error;
+			return guests[i].err;
+		}
+	}
+	return 0;
+}
+
+bool guests_wanted(const struct opts_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (!strncmp(list->items[i], "vm:", 3) || !strcmp(list->items[i], "vm"))
+			return true;
+	return false;
+}
+
+/* -------------------------------------------------------------- the command of the inside */
+
+/* What is for this side. */
+static const char *const outside[] = {
+	"on", "json", "csv", "markdown", "text", "benchfmt", "ascii", "quiet", "print-command", "initrd",
+	"qemu-args", "timeout", "i-know", "keep-going", "classic", NULL,
+};
+
+static int pack_object(struct guest_command *c, const char *arg, const char **word, struct errline *e)
+{
+	const char *slash = strrchr(arg, '/'), *base = slash ? slash + 1 : arg;
+	const char *colon = strstr(base, ".o:");
+	size_t base_len = colon ? (size_t)(colon + 2 - base) : strlen(base);
+	char *path = strndup(arg, (size_t)(base - arg) + base_len), *name = NULL, *inside = NULL;
+	int err;
+
+	if (!path || asprintf(&name, "%zu/%.*s", c->nr_files, (int)base_len, base) < 0 ||
+	    asprintf(&inside, "/" GUEST_FILES "/%s%s", name, base + base_len) < 0) {
+		free(path);
+		free(name);
+		return errline_set(e, -ENOMEM, "out of memory");
+	}
+	c->owned[c->nr_owned++] = path;
+	c->owned[c->nr_owned++] = name;
+	c->owned[c->nr_owned++] = inside;
+	err = object_check_elf(path, e);
+	if (err)
+		return err;
+	c->files[c->nr_files++] = (struct initrd_file){ path, name };
+	*word = inside;
+	return 0;
+}
+
+int guest_command_make(struct guest_command *c, const struct opts *opts, size_t first, const char *const *more,
+		       struct errline *e)
+{
+	const size_t max = sizeof(c->argv) / sizeof(c->argv[0]) - 1;
+	size_t nr = 1;
+	int err = 0;
+
+	memset(c, 0, sizeof(*c));
+	c->argv[0] = "/init";
+	nr += opts_words(opts, outside, c->argv + 1, max / 2);
+	for (; *more && nr < max; more++)
+		c->argv[nr++] = *more;
+	for (size_t i = first; i < opts->nr_args && !err; i++) {
+		const char *word = opts->args[i];
+
+		if (nr == max || c->nr_owned + 3 > sizeof(c->owned) / sizeof(c->owned[0]))
+			return errline_set(e, -E2BIG, "too many arguments for a guest");
+		if (object_is_path(word))
+			err = pack_object(c, opts->args[i], &word, e);
+		c->argv[nr++] = word;
+	}
+	return err;
+}
+
+void guest_command_release(struct guest_command *c)
+{
+	for (size_t i = 0; i < c->nr_owned; i++)
+		free(c->owned[i]);
+	c->nr_owned = 0;
+}
+
+int guests_pass_on(const struct opts *opts)
+{
+	static const char *const more[] = { "--on", "host", NULL };
+	static const char *const more_json[] = { "--on", "host", "--json", NULL };
+	struct guest_command c;
+	struct errline e = { "" };
+	int err = guest_command_make(&c, opts, 0, opts->json_stdout ? more_json : more, &e), status = EXIT_OK;
+
+	for (size_t i = 0; i < opts->on.nr && !err && !status; i++) {
+		struct target t;
+		struct guest g = { .argv = c.argv, .files = c.files, .nr_files = c.nr_files };
+
+		err = target_parse(&t, opts->on.items[i], &e);
+		if (!err && !target_is_vm(&t))
+			err = errline_set(&e, -EINVAL, "'%s' beside a vm: give one of them at a time",
+					  opts->on.items[i]);
+		g.label = t.spec;
+		g.spec = &t.vm;
+		if (!err)
+			err = guests_run_for(opts, &g, 1, true, &e);
+		status = g.status;
+		guest_release(&g);
+	}
+	guest_command_release(&c);
+	if (!err)
+		err = output_flush_stdout(&e);
+	if (interrupt_signal())
+		return EXIT_INTERRUPTED + interrupt_signal();
+	if (!err)
+		return status;
+	print_error(&e);
+	return EXIT_USAGE;
+}

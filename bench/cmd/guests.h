@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the commands that boot guests share. */
+#ifndef BPFLAB_CMD_GUESTS_H
+#define BPFLAB_CMD_GUESTS_H
+
+#include <stdbool.h>
+
+#include "errline.h"
+#include "opts.h"
+#include "result/record.h"
+#include "vm/boot.h"
+
+/*
+ * Run guests as the options say (--print-command, --qemu-args, --timeout, -q); with @echo what they write goes
+ * to our own output at once. With one guest its error is returned; with more each keeps its own. The end
+ * of a failed guest's console goes to standard error.
+ */
+int guests_run_for(const struct opts *opts, struct guest *guests, size_t nr, bool echo, struct errline *e);
+
+/* Whether one of the targets of @list is a vm; those that do not parse are not. */
+bool guests_wanted(const struct opts_list *list);
+
+/*
+ * `bpflab CMD …` with targets that are guests, for commands whose output is just passed on (list, dump):
+ * the same command line runs inside, on the target `host`. The exit status.
+ */
+int guests_pass_on(const struct opts *opts);
+
+/* The words of the command line of the inside: those of @opts, on the target `host`; files among its arguments are
+ * packed. */
+struct guest_command {
+	const char *argv[512];
+	struct initrd_file files[OPTS_MAX_LIST];
+	size_t nr_files;
+	char *owned[3 * OPTS_MAX_LIST];
+	size_t nr_owned;
+};
+
+/* @first: the arguments before it are left out. @more: further words, NULL at the end. */
+int guest_command_make(struct guest_command *c, const struct opts *opts, size_t first, const char *const *more,
+		       struct errline *e);
+void guest_command_release(struct guest_command *c);
+
+/* Measure on targets that are no guests, and hand over the results (run.c). */
+int run_records(const struct opts *opts, struct record_list *list, int *status, struct errline *e);
+
+/* `bpflab run` if one of its targets is a vm. */
+int cmd_run_vm(const struct opts *opts);
+
+#endif

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# end to end: the newest x86-64 kernel of the store boots, runs a bench and a program, and is gone
+[ -e "$(dirname "$BPFLAB")/bpflab-guest-x86_64" ] || skip "no bpflab-guest-x86_64 was built"
+command -v qemu-system-x86_64 >/dev/null || skip "no qemu-system-x86_64 (Debian: qemu-system-x86)"
+expect 0 "$BPFLAB" kernel list --json
+kernel=$(python3 -c 'import json; print(([k["name"] for k in json.load(open("out")) if k["arch"] == "x86_64"] or [""])[-1])')
+[ -n "$kernel" ] || skip "no kernel is here (bpflab kernel fetch 6.12)"
+
+expect 0 timeout 110 "$BPFLAB" run arr-inc --on "vm:$kernel" -d 0.3 -w 0 --rounds 8 --json r.json
+in_out "EMULATED ns/event*"
+in_out "arr-inc * [0-9]*"
+json r.json "len(r) == 1 and r[0]['target'] == 'vm:$kernel' and r[0]['emulated'] is True"
+json r.json "r[0]['events']['expected'] == r[0]['events']['counted'] == r[0]['events']['left_behind'] > 0"
+json r.json "r[0]['vm']['release'] == r[0]['env']['kernel'] and r[0]['vm']['kernel'] == '$kernel'"
+expect 0 "$BPFLAB" report r.json --markdown -
+in_out "*emulated*"
+
+# a program's output and status are ours
+cat >prog.c <<'C'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	FILE *f = fopen("/bpflab/files/data", "r");
+	int c = f ? getc(f) : '?';
+
+	printf("%s %c\n", argv[1], c);
+	fprintf(stderr, "to err\n");
+	return 7;
+}
+C
+cc -static -o prog prog.c 2>/dev/null || skip "the bench ran; no static libc for the rest"
+echo x >f
+expect 7 timeout 110 "$BPFLAB" kernel exec "$kernel" --file f=data -- ./prog "a b"
+[ "$(cat out)" = "a b x" ] || die "output: $(cat out)"
+in_err "to err"
