@@ -18,6 +18,10 @@ run: $(BUILD)/build.ninja
 	ninja -C $(BUILD) bench/bpflab
 	$(BUILD)/bench/bpflab run $(ARGS)
 
+# The program for the inside of arm64 guests (docs/vm.md): a cross build, whose libraries are fetched.
+guests: all
+	scripts/build-guests $(BUILD)
+
 check:
 	@scripts/deps check $(BUILD)
 	@$(MAKE) --no-print-directory all
@@ -29,6 +33,10 @@ stat-test: all
 		--recorded tests/stat/recorded_user.txt --recorded tests/stat/recorded_host.txt
 	tests/stat/live.sh $(BUILD)/bench/bpflab $(BUILD)/tests/stat $(LIVE)
 
+# The tests of bpf(2) on kernels of the store, in guests: KERNELS="6.1 6.12,arch=arm64", all that are here.
+check-vm: all
+	tests/vm/run.sh $(BUILD) $(KERNELS)
+
 tidy: all
 	scripts/tidy $(BUILD)
 
@@ -38,4 +46,4 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all deps run check stat-test tidy install clean
+.PHONY: all deps run guests check check-vm stat-test tidy install clean
