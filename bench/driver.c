@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/libbpf_log.h"
 
@@ -74,8 +75,10 @@ int driver_attach_error(struct errline *e, int err, const char *what, const char
 				   "CAP_BPF and CAP_PERFMON, or use --on user", what, target);
 	case ENOTSUP:
 	case 524:
-		return errline_set(e, err, "cannot attach '%s' on %s: this kernel is built without "
-				   "tracing of functions; use --on user", what, target);
+		return errline_set(e, err, "cannot attach '%s' on %s: this kernel is built without what that "
+				   "takes (%s); use --on user", what, target,
+				   err == -524 ? "direct calls from functions" :
+				   strstr(what, "multi") ? "CONFIG_FPROBE" : "tracing of functions");
 	default:
 		return errline_set(e, err, "cannot attach '%s' on %s: %s%s%s (-v shows the log)", what,
 				   target, reason, detail[0] ? ": " : "", detail);

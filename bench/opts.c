@@ -228,7 +228,7 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 /* All but help. */
 #define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT | CMD_KERNEL)
 /* Commands that can boot guests. */
-#define CMD_GUEST (CMD_RUN | CMD_LIST | CMD_DUMP | CMD_KERNEL)
+#define CMD_GUEST (CMD_RUN | CMD_COMPARE | CMD_LIST | CMD_DUMP | CMD_KERNEL)
 
 #define AT(member) offsetof(struct opts, member)
 
@@ -353,8 +353,8 @@ static const struct opt_row option_table[] = {
 	  parse_flag, AT(print_command) },
 	{ 0, "initrd", "FILE", "with --print-command: write the guest's files here", "a file name", CMD_GUEST,
 	  parse_string, AT(initrd) },
-	{ 0, "i-know", NULL, "put emulated times beside those of this machine", NULL,
-	  CMD_RUN, parse_flag, AT(i_know) },
+	{ 0, "i-know", NULL, "put emulated times beside others, though they say little", NULL,
+	  CMD_RUN | CMD_COMPARE, parse_flag, AT(i_know) },
 	{ 'q', "quiet", NULL, "results only: no progress, remarks or per-second lines",
 	  NULL, CMD_MEASURE | CMD_KERNEL, parse_flag, AT(quiet) },
 	{ 'v', "verbose", NULL, "show libbpf's and the verifier's log",

@@ -2,6 +2,7 @@
 /* `bpflab compare`: two targets or object files side by side, or two files of stored results. */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "cmd/compare_live.h"
 #include "commands.h"
@@ -157,7 +158,7 @@ static int check_stored_options(const struct opts *opts, struct errline *e)
 	return 0;
 }
 
-static int write_stored(const struct historical *h, const struct opts *opts, struct errline *e)
+int compare_write_stored(const struct historical *h, const struct opts *opts, struct errline *e)
 {
 	int err = 0;
 
@@ -184,7 +185,7 @@ static int compare_stored(const struct opts *opts)
 		err = historical_compare(&h, opts->args[0], opts->args[1],
 					 opts->margin > 0 ? opts->margin : COMPARE_MARGIN, &e);
 	if (!err)
-		err = write_stored(&h, opts, &e);
+		err = compare_write_stored(&h, opts, &e);
 	if (err)
 		print_error(&e);
 	for (size_t i = 0; i < h.nr_rows && !err; i++)
@@ -212,5 +213,7 @@ int cmd_compare(const struct opts *opts)
 		return records_are_counts(opts->args[0]) || records_are_counts(opts->args[1]) ?
 			       cmd_compare_stored_counts(opts) :
 			       compare_stored(opts);
+	if (!strncmp(opts->args[0], "vm:", 3) || !strncmp(opts->args[1], "vm:", 3))
+		return compare_vm(opts);
 	return compare_live(opts, NULL);
 }

@@ -14,6 +14,12 @@
 int compare_live(const struct opts *opts,
 		 int (*then)(const struct record_list *list, const struct opts *opts, struct errline *e));
 
+/* Two kernels to boot (compare_vm.c). The exit status of the process. */
+int compare_vm(const struct opts *opts);
+struct historical;
+/* Print what came of comparing runs, in the forms that were asked for. */
+int compare_write_stored(const struct historical *h, const struct opts *opts, struct errline *e);
+
 /* For comparison.explain: the difference of the code of A and B, in @row->why (compare_why.c). */
 void compare_explain(struct comparison_row *row);
 

@@ -23,6 +23,8 @@
 #include "machine/procfs.h"
 #include "target.h"
 #include "util/output.h"
+#include "vm/boot.h"
+#include "vm/store.h"
 
 enum level { LEVEL_OK, LEVEL_NOTE, LEVEL_WARN, LEVEL_BAD };
 
@@ -79,6 +81,27 @@ static void check_user_jit(const struct env *env, struct finding *f)
 static void check_host(const struct env *env, struct finding *f)
 {
 	check_target("host", f);
+}
+
+static void check_vm(const struct env *env, struct finding *f)
+{
+	char program[4096];
+	struct kernel_list list;
+	struct errline e;
+
+	if (guest_check_qemu(machine_native(), &e) || guest_program(machine_native(), program, sizeof(program), &e) ||
+	    store_list(&list, &e)) {
+		found(f, LEVEL_NOTE, "does not work");
+		advise(f, e.text);
+		return;
+	}
+	if (list.nr) {
+		found(f, LEVEL_OK, "works, with %zu kernels (bpflab kernel list)", list.nr);
+	} else {
+		found(f, LEVEL_NOTE, "works, but no kernel is here");
+		advise(f, "bpflab kernel fetch 6.12");
+	}
+	store_list_release(&list);
 }
 
 /* What the JIT of libbpfu does: one descriptor mapped twice, writable and executable. */
@@ -350,6 +373,7 @@ static const struct check target_checks[] = {
 	{ "user:jit=on", check_user_jit },
 	{ "user:jit=off", check_user },
 	{ "host", check_host },
+	{ "vm", check_vm },
 };
 
 static const struct check need_checks[] = {

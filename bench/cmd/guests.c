@@ -71,8 +71,11 @@ bool guests_wanted(const struct opts_list *list)
 
 /* What is for this side. */
 static const char *const outside[] = {
+	"seed", /* of compare only: runs with one seed would be one run */
 	"on", "json", "csv", "markdown", "text", "benchfmt", "ascii", "quiet", "print-command", "initrd",
-	"qemu-args", "timeout", "i-know", "keep-going", "classic", NULL,
+	"qemu-args", "timeout", "i-know", "keep-going", "classic",
+	/* of compare */
+	"quads", "quick", "rigorous", "loads", "margin", "fail-above", "strict", "why", "no-control", NULL,
 };
 
 static int pack_object(struct guest_command *c, const char *arg, const char **word, struct errline *e)
@@ -109,7 +112,7 @@ int guest_command_make(struct guest_command *c, const struct opts *opts, size_t 
 
 	memset(c, 0, sizeof(*c));
 	c->argv[0] = "/init";
-	nr += opts_words(opts, outside, c->argv + 1, max / 2);
+	nr += opts_words(opts, opts->command == CMD_COMPARE ? outside : outside + 1, c->argv + 1, max / 2);
 	for (; *more && nr < max; more++)
 		c->argv[nr++] = *more;
 	for (size_t i = first; i < opts->nr_args && !err; i++) {

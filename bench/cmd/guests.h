@@ -41,6 +41,15 @@ int guest_command_make(struct guest_command *c, const struct opts *opts, size_t 
 		       struct errline *e);
 void guest_command_release(struct guest_command *c);
 
+/*
+ * The lines of @g's results, under the name of its target here and marked as emulated, to @add, which
+ * takes no reference; @ctx is passed on.
+ */
+int guest_results(struct guest *g, int (*add)(json_t *o, size_t line, void *ctx, struct errline *e), void *ctx,
+		  struct errline *e);
+/* The same, to a file of results. */
+int guest_write_results(struct guest *g, FILE *f, struct errline *e);
+
 /* Measure on targets that are no guests, and hand over the results (run.c). */
 int run_records(const struct opts *opts, struct record_list *list, int *status, struct errline *e);
 

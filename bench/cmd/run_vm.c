@@ -69,40 +69,33 @@ static int parse_targets(struct vm_run *r, struct errline *e)
 
 /* -------------------------------------------------------------- results */
 
-/* A line of the inside under the name of its target here. */
-static int add_line(struct vm_run *r, const struct guest *g, json_t *o, size_t number, struct errline *e)
+struct taker {
+	struct vm_run *run;
+	const char *label;
+};
+
+static int take_line(json_t *o, size_t line, void *ctx, struct errline *e)
 {
+	struct taker *t = ctx;
 	char where[400];
 
-	json_object_set_new(o, "target", json_string(g->label));
-	json_object_del(o, "variant");
-	json_object_set_new(o, "emulated", json_true());
-	json_object_set_new(o, "vm", json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:f}", "kernel", g->kernel.name,
-					       "package", g->kernel.package, "release", g->release, "arch",
-					       g->spec->machine->name, "smp", (int)g->spec->smp, "cmdline",
-					       g->spec->cmdline, "boot_seconds", g->boot_seconds));
-	snprintf(where, sizeof(where), "%.200s: line %zu of its results", g->label, number);
-	return records_add(&r->list, o, 0, RECORD_RESULT | RECORD_UNAVAILABLE, where, e);
+	snprintf(where, sizeof(where), "%.200s: line %zu of its results", t->label, line);
+	return records_add(&t->run->list, o, 0, RECORD_RESULT | RECORD_UNAVAILABLE, where, e);
 }
 
 static int take_results(struct vm_run *r, struct guest *g, struct errline *e)
 {
-	char *save = NULL;
-	size_t number = 0;
-	int err = 0;
+	struct taker t = { r, g->label };
 
-	for (char *p = g->out.text ? strtok_r(g->out.text, "\n", &save) : NULL; p && !err;
-	     p = strtok_r(NULL, "\n", &save)) {
-		json_error_t why;
-		json_t *o = json_loads(p, 0, &why);
+	return guest_results(g, take_line, &t, e);
+}
 
-		number++;
-		err = json_is_object(o) ? add_line(r, g, o, number, e) :
-		      errline_set(e, -EPROTO, "%s: line %zu of its results is no JSON: %.100s", g->label,
-				  number, why.text);
-		json_decref(o);
-	}
-	return err;
+/* Whether @reason is @line but for the name of the target. */
+static bool says_the_same(const char *reason, const char *line)
+{
+	const char *at = strstr(line, " on host"), *rest = at ? strchr(at, ':') : NULL;
+
+	return rest && !strncmp(reason, line, (size_t)(at - line)) && strstr(reason, rest);
 }
 
 /* What the inside said on standard error, but for what the table says as well. */
@@ -116,7 +109,7 @@ static void pass_errors(const struct vm_run *r, const struct guest *g)
 
 		for (size_t i = 0; i < r->list.nr && !known; i++)
 			known = r->list.items[i].kind == RECORD_UNAVAILABLE &&
-				!strcmp(record_text(r->list.items[i].json, "reason"), line);
+				says_the_same(record_text(r->list.items[i].json, "reason"), line);
 		if (!known)
 			fprintf(stderr, "bpflab: %s: %s\n", g->label, line);
 	}

@@ -180,11 +180,14 @@ int report_json(FILE *f, const struct report *r)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < r->suite->nr_points && !err; i++)
-		if (r->suite->points[i].unavailable)
-			err = json_line_put(f, unavailable_json(&r->suite->points[i]));
+	/* in the order of the points, whichever have a result */
+	for (size_t i = 0, next = 0; i < r->suite->nr_points && !err; i++) {
+		const struct point *pt = &r->suite->points[i];
 
-	for (size_t i = 0; i < r->nr_results && !err; i++)
-		err = json_line_put(f, result_json(r, &r->results[i]));
+		if (pt->unavailable)
+			err = json_line_put(f, unavailable_json(pt));
+		else if (next < r->nr_results && r->results[next].point == pt)
+			err = json_line_put(f, result_json(r, &r->results[next++]));
+	}
 	return err;
 }

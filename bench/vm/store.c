@@ -45,10 +45,10 @@ static int make_folders(char *path)
 	}
 }
 
-int store_dir(char *buf, size_t size, struct errline *e)
+static int find_dir(char *buf, size_t size, struct errline *e)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int len, err;
+	int len;
 
 	if (cache && cache[0] == '/')
 		len = snprintf(buf, size, "%s/bpflab/kernels", cache);
@@ -58,6 +58,15 @@ int store_dir(char *buf, size_t size, struct errline *e)
 		return errline_set(e, -ENOENT, "no folder for kernels: set HOME or XDG_CACHE_HOME");
 	if (len < 0 || (size_t)len >= size - 512)
 		return errline_set(e, -ENAMETOOLONG, "the path of the folder for kernels is too long");
+	return 0;
+}
+
+int store_dir(char *buf, size_t size, struct errline *e)
+{
+	int err = find_dir(buf, size, e);
+
+	if (err)
+		return err;
 	err = make_folders(buf);
 	return err ? store_write_error(e, err, buf) : 0;
 }
@@ -171,13 +180,15 @@ int store_list(struct kernel_list *list, struct errline *e)
 {
 	char root[4096];
 	struct dirent *d;
-	int err = store_dir(root, sizeof(root), e);
+	int err = find_dir(root, sizeof(root), e);
 	DIR *dir;
 
 	memset(list, 0, sizeof(*list));
 	if (err)
 		return err;
 	dir = opendir(root);
+	if (!dir && errno == ENOENT)
+		return 0; /* looking makes no folder */
 	if (!dir)
 		return errline_set(e, -errno, "cannot read '%s': %s", root, strerror(errno));
 	while ((d = readdir(dir))) {

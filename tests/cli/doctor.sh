@@ -12,7 +12,7 @@ for t in $HAVE; do in_out "*ok *$t*works"; done
 usage_error "doctor takes no names, and got 'x'" doctor x
 expect 0 "$BPFLAB" doctor --json
 tr -d '\n' <out >d.json
-json d.json "r[0]['schema'] == 'bpflab.doctor/1' and len(r[0]['targets']) == 3"
+json d.json "r[0]['schema'] == 'bpflab.doctor/1' and len(r[0]['targets']) == 4"
 json d.json "all(f['level'] in ('ok', 'note', 'warning', 'failed') and f['value'] for k in ('targets', 'needs', 'distortions') for f in r[0][k])"
 json d.json "r[0]['env']['kernel']"
 # It says what it finds, not what it hopes for: a limit that was lowered shows.
