@@ -70,7 +70,8 @@ static int setup(void **state)
 		.note = "the program returned 7",
 	};
 	estimate_warn(&results[1].est, "machine speed drifted %d %%", 5);
-	suite = (struct suite){ .seed = 0xabcdef, .rounds_done = 100, .seconds = 10.04 };
+	suite = (struct suite){ .seed = 0xabcdef, .rounds_done = 100, .seconds = 10.04, .points = points,
+				.nr_points = 2 };
 	env = (struct env){ .kernel = "6.18.0", .arch = "x86_64", .cpu = "Some CPU",
 			    .hypervisor = "KVMKVMKVM", .cpus = 2 };
 	report = (struct report){ .suite = &suite, .env = &env, .results = results, .nr_results = 2 };
