@@ -20,6 +20,7 @@
 #define JOBS_MAX	16
 #define REASONS		48
 #define PROGRAM_SECONDS 20 /* one that takes longer hangs */
+#define EMULATED_SLOWER 10
 
 struct reason {
 	char text[120];
@@ -133,7 +134,7 @@ static void work(struct worker *w, double deadline)
 
 		if (deadline > 0 && now() > deadline)
 			break;
-		alarm(PROGRAM_SECONDS);
+		alarm(opt.with ? PROGRAM_SECONDS * EMULATED_SLOWER : PROGRAM_SECONDS);
 		make_case(&c, seed);
 		cmp.setup.modes = modes_of(seed);
 		compare_case(&cmp, &c, &out);
@@ -167,6 +168,7 @@ static void report(uint64_t seed, const char *what, const char *log, struct endi
 	make_case(&c, seed);
 	printf("FAIL seed 0x%llx%s: %s%s%s\n", (unsigned long long)seed,
 	       opt.mutate ? " (mutated)" : "", what, *log ? ": " : "", log);
+	fflush(stdout); /* shrinking takes a while */
 	if (!opt.default_options) {
 		printf("options:");
 		side_options(&shown, &c, seed, stdout);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +91,7 @@ static void exec_server(const char *command, int in, int out)
 
 	if ((size_t)snprintf(line, sizeof(line), "exec %s --serve", command) >= sizeof(line))
 		_exit(126);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* who is killed with a case that hangs cannot close us */
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	alarm(0);
