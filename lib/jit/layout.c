@@ -112,14 +112,15 @@ void bpfu_layout_branch(struct bpfu_layout *l, uint32_t label, uint8_t kind, uin
 }
 
 /* One raw byte, so that a label behind the padding differs from one before it. */
-void bpfu_layout_align(struct bpfu_layout *l, uint8_t align)
+void bpfu_layout_align_loop(struct bpfu_layout *l, uint32_t end)
 {
 	uint32_t row = l->branch_cnt;
 
-	bpfu_layout_branch(l, 0, 0, SEPARATOR, (uint8_t)(align - 1), 0);
+	bpfu_layout_branch(l, end, 0, SEPARATOR,
+			   end == BPFU_LOOP_ANYWHERE ? BPFU_LOOP_ALIGN - 1 : BPFU_LOOP_PAD, 0);
 	if (row == l->branch_cnt)
 		return;
-	l->branches[row].align = align;
+	l->branches[row].pads = true;
 	l->branches[row].is_long = true;
 }
 
@@ -216,6 +217,28 @@ static void grow_all_doubtful(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
 	sum_growth(l, lo, hi);
 }
 
+/* Bytes from padding row @i, one of rows [lo, @hi), to where its loop ends, by grow[] as it is. */
+static uint32_t loop_size(const struct bpfu_layout *l, uint32_t i, uint32_t hi)
+{
+	const struct bpfu_branch *b = &l->branches[i];
+
+	/* Or the loop ends the function, and the label is in the next one. */
+	if (b->label == BPFU_LOOP_ANYWHERE || l->labels[b->label].br > hi)
+		return UINT32_MAX;
+	return bpfu_layout_label_off(l, b->label) - (b->raw + SEPARATOR + l->grow[i + 1]);
+}
+
+/* Bytes in front of a loop of @size bytes that would begin at @off. */
+static uint32_t padding(uint32_t off, uint32_t size)
+{
+	uint32_t pad = -off & (BPFU_LOOP_ALIGN - 1), to_line = -off & (BPFU_LOOP_LINE - 1);
+	uint32_t in_line = (off + pad) & (BPFU_LOOP_LINE - 1);
+
+	if (size > BPFU_LOOP_LINE || in_line + size <= BPFU_LOOP_LINE || to_line > BPFU_LOOP_PAD)
+		return pad;
+	return to_line;
+}
+
 /* The padding as it comes out. Distances shrink by it, so that all branches still reach. */
 static void settle_padding(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
 {
@@ -225,8 +248,8 @@ static void settle_padding(struct bpfu_layout *l, uint32_t lo, uint32_t hi)
 		struct bpfu_branch *b = &l->branches[i];
 
 		l->grow[i] = sum;
-		if (b->align)
-			b->long_len = (uint8_t)(-(b->raw + sum) & (b->align - 1u));
+		if (b->pads) /* places further on are still those of before, all moved alike */
+			b->long_len = (uint8_t)padding(b->raw + sum, loop_size(l, i, hi));
 		if (b->is_long)
 			sum += (uint32_t)(b->long_len - b->short_len);
 	}
@@ -283,7 +306,7 @@ static void write_func(const struct bpfu_layout *l, uint32_t f, uint8_t *out,
 		const struct bpfu_branch *b = &l->branches[i];
 
 		memcpy(out + (raw + grow), l->code.data + raw, b->raw - raw);
-		if (b->align)
+		if (b->pads)
 			w->nops(out + (b->raw + grow), b->long_len);
 		else
 			w->branch(out + (b->raw + grow), b, (int32_t)branch_disp(l, i));

@@ -11,7 +11,7 @@
  *    final    | mov | jcc..... | add | jmp..| ret | grow[n] bytes inserted before branch n+1
  *
  * All branches start short and only ever grow, so the iteration ends, and with the smallest code.
- * Branches stay within a function; functions start at multiples of 16. Padding within a function is a
+ * Branches stay within a function; functions start at multiples of 16. Padding in front of a loop is a
  * row like a branch: the longest it can be until the branches have settled, then what it takes.
  */
 #ifndef BPFU_JIT_LAYOUT_H
@@ -23,6 +23,9 @@
 #include "jit/codebuf.h"
 
 #define BPFU_FUNC_ALIGN 16
+#define BPFU_LOOP_ALIGN 16
+#define BPFU_LOOP_LINE 64
+#define BPFU_LOOP_PAD 31 /* at most */
 
 /* A place in the raw stream: offset, and number of branches before it. */
 struct bpfu_pos {
@@ -38,7 +41,7 @@ struct bpfu_branch {
 	uint8_t long_len;
 	uint8_t reach;       /* short form: displacement fits in so many bits, sign included */
 	bool is_long;
-	uint8_t align;       /* not a branch, but no-ops up to a multiple of this */
+	bool pads;           /* not a branch, but no-ops in front of a loop that ends at label */
 };
 
 enum bpfu_reloc_to { BPFU_RELOC_LABEL, BPFU_RELOC_ADDRESS };
@@ -103,8 +106,13 @@ static inline void bpfu_layout_set_label(struct bpfu_layout *l, uint32_t label)
 void bpfu_layout_branch(struct bpfu_layout *l, uint32_t label, uint8_t kind, uint8_t short_len,
 			uint8_t long_len, uint8_t reach);
 
-/* The next instruction starts at a multiple of @align, at most BPFU_FUNC_ALIGN. */
-void bpfu_layout_align(struct bpfu_layout *l, uint8_t align);
+/*
+ * The next instruction starts a loop, and gets a multiple of 16. If the loop ends at label @end, and is no longer
+ * than a cache line of 64 bytes, it lies within one where up to 31 bytes of padding achieve that. (Images start
+ * at a line.) BPFU_LOOP_ANYWHERE: whether it does makes no difference.
+ */
+#define BPFU_LOOP_ANYWHERE UINT32_MAX
+void bpfu_layout_align_loop(struct bpfu_layout *l, uint32_t end);
 
 /* The @back bytes before here are the start of a field that refers to @target. */
 void bpfu_layout_reloc(struct bpfu_layout *l, uint32_t back, uint8_t kind, enum bpfu_reloc_to to,
@@ -136,7 +144,7 @@ uint32_t *bpfu_layout_take_labels(struct bpfu_layout *l, uint32_t cnt);
 struct bpfu_layout_writer {
 	/* Write the branch; @disp counts from its start, or its end with disp_from_end. */
 	void (*branch)(uint8_t *p, const struct bpfu_branch *branch, int32_t disp);
-	/* No-ops that are run, for bpfu_layout_align(); NULL if the backend does not use that. */
+	/* No-ops that are run, for bpfu_layout_align_loop(); NULL if the backend does not use that. */
 	void (*nops)(uint8_t *p, size_t n);
 	/* Patch a field at @p, which will run at @pc. False if @target is out of reach. */
 	bool (*reloc)(uint8_t *p, uint8_t kind, uint64_t pc, uint64_t target);

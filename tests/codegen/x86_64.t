@@ -705,3 +705,37 @@ d: nop dword ptr [rax]
 2f: int3
 30: mov rax, rdi
 33: ret
+
+-- case a loop that would lie across two cache lines begins with the second one
+-- target x86_64
+-- asm
+r2 = 0
+r3 = 0x7f0012340000 ll
+*(u64 *)(r1 +0x100) = r3
+*(u64 *)(r1 +0x108) = r3
+*(u64 *)(r1 +0x110) = r3
+top: r4 = *(u8 *)(r1 +0)
+r2 ^= r4
+r2 *= 0x12345
+r1 += 1
+if r1 != r5 goto top
+r0 = r2
+exit
+-- expect
+0: movabs rdx, 0x7f0012340000
+a: mov qword ptr [rdi + 0x100], rdx
+11: mov qword ptr [rdi + 0x108], rdx
+18: mov qword ptr [rdi + 0x110], rdx
+1f: xor esi, esi
+21: nop word ptr [rax + rax]
+2a: nop word ptr [rax + rax]
+33: nop word ptr [rax + rax]
+3c: nop dword ptr [rax]
+40: movzx ecx, byte ptr [rdi]
+43: xor rsi, rcx
+46: imul rsi, rsi, 0x12345
+4d: inc rdi
+50: cmp rdi, r8
+53: jne 0x10040
+55: mov rax, rsi
+58: ret

@@ -39,8 +39,7 @@ static uint32_t cpu_features(void)
 }
 #endif
 
-/* Where fetching the first instructions of a loop takes one access. */
-#define X86_LOOP_ALIGN 16
+#define X86_SHORT_LOOP 32 /* instructions; those of more take more than a cache line */
 
 static int lower_insn(struct x86_jit *j, const struct bpf_insn *insn)
 {
@@ -54,6 +53,20 @@ static int lower_insn(struct x86_jit *j, const struct bpf_insn *insn)
 	default:
 		return bpfu_x86_lower_mem(j, insn);
 	}
+}
+
+/*
+ * Where the loop at @start ends, if it is one whose time is that of fetching and running its few instructions.
+ * One that crosses a cache line takes 8 % longer on Zen 3; that of one that calls is the calls'.
+ */
+static uint32_t loop_end(const struct x86_jit *j, uint32_t start)
+{
+	uint32_t last = j->ctx->facts.back_from[start];
+
+	for (uint32_t i = start; i <= last; i++)
+		if (i - start > X86_SHORT_LOOP || j->insns[i].code == (BPF_JMP | BPF_CALL))
+			return BPFU_LOOP_ANYWHERE;
+	return last + 1;
 }
 
 static int lower_func(struct x86_jit *j, uint32_t f)
@@ -70,7 +83,7 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 			x86_flags_lost(j);
 		}
 		if (facts->flags[i] & BPFU_FACT_INNER)
-			bpfu_layout_align(j->l, X86_LOOP_ALIGN);
+			bpfu_layout_align_loop(j->l, loop_end(j, i));
 		bpfu_layout_set_label(j->l, i);
 		if (facts->flags[i] & BPFU_FACT_SECOND)
 			continue;
