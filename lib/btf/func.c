@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "btf/percpu_var.h"
 #include "btf/vmlinux.h"
 #include "util/bits.h"
 #include "util/log.h"
@@ -181,6 +182,8 @@ static void add_builtin(void)
 	if (builtin_done)
 		return;
 	builtin_done = true;
+	if (bpfu_percpu_vars_add())
+		bpfu_warn("no room for the per-CPU variables in libbpfu's BTF");
 	for (; row && row < __stop_bpfu_traceable; row++) {
 		int err = add((*row)->addr, (*row)->decl, (*row)->flags);
 

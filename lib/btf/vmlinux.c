@@ -189,6 +189,31 @@ int bpfu_vmlinux_add_func(const char *name, uint32_t proto)
 	return add_type(name, kind_info(BTF_KIND_FUNC, BTF_FUNC_STATIC), proto, 0, NULL);
 }
 
+int bpfu_vmlinux_add_var(const char *name, uint32_t type)
+{
+	struct btf_var *var;
+	void *tail;
+	int id = add_type(name, kind_info(BTF_KIND_VAR, 0), type, sizeof(*var), &tail);
+
+	if (id >= 0) {
+		var = tail;
+		var->linkage = BTF_VAR_GLOBAL_ALLOCATED;
+	}
+	return id;
+}
+
+int bpfu_vmlinux_add_datasec(const char *name, const struct btf_var_secinfo *vars, uint32_t cnt)
+{
+	const struct btf_var_secinfo *last = &vars[cnt - 1];
+	void *tail;
+	int id = add_type(name, kind_info(BTF_KIND_DATASEC, cnt), last->offset + last->size,
+			  cnt * sizeof(*vars), &tail);
+
+	if (id >= 0)
+		memcpy(tail, vars, cnt * sizeof(*vars));
+	return id;
+}
+
 int bpfu_vmlinux_blob(void **data, uint32_t *size)
 {
 	struct btf_header hdr = { .magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(hdr) };

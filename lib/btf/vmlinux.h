@@ -35,6 +35,10 @@ int bpfu_vmlinux_add_ref(uint32_t kind, uint32_t type);    /* PTR, CONST, VOLATI
 int bpfu_vmlinux_add_proto(uint32_t ret, const struct bpfu_param *params, uint32_t cnt);
 int bpfu_vmlinux_add_func(const char *name, uint32_t proto);
 
+/* A variable, and the section that holds @cnt of them. */
+int bpfu_vmlinux_add_var(const char *name, uint32_t type);
+int bpfu_vmlinux_add_datasec(const char *name, const struct btf_var_secinfo *vars, uint32_t cnt);
+
 /*
  * The whole object as one blob of BTF, as it is now: malloc()ed. 0 or -ENOMEM.
  */

@@ -8,6 +8,7 @@
 #include "map/map.h"
 #include "obj/prog.h"
 #include "percpu/cpu.h"
+#include "percpu/percpu_alloc.h"
 
 uint64_t bpfu_helper_map_lookup_elem(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4,
 				     uint64_t r5)
@@ -75,6 +76,18 @@ uint64_t bpfu_helper_get_smp_processor_id(uint64_t r1, uint64_t r2, uint64_t r3,
 					  uint64_t r5)
 {
 	return bpfu_cpu_self.cpu;
+}
+
+uint64_t bpfu_helper_this_cpu_ptr(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5)
+{
+	return bpfu_u64(bpfu_percpu_this(bpfu_ptr(r1)));
+}
+
+uint64_t bpfu_helper_per_cpu_ptr(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r4, uint64_t r5)
+{
+	uint32_t cpu = (uint32_t)r2;
+
+	return cpu < bpfu_possible_cpus() ? bpfu_u64(bpfu_percpu_of(bpfu_ptr(r1), cpu)) : 0;
 }
 
 /*

@@ -32,6 +32,7 @@ enum bpfu_arg {
 	BPFU_ARG_PTR_TO_LONG,        /* 8 writable bytes, aligned (strtol) */
 	BPFU_ARG_PTR_TO_MEM_WRITE,   /* as PTR_TO_MEM, and writable too (snprintf) */
 	BPFU_ARG_PTR_TO_RINGBUF_MEM, /* what ringbuf_reserve returned; gone after the call */
+	BPFU_ARG_PTR_TO_PERCPU_BTF_ID, /* a per-CPU variable (btf/percpu_var.h) */
 	BPFU_ARG_MAYBE_NULL = 1 << 8,
 };
 
@@ -40,6 +41,8 @@ enum bpfu_ret {
 	BPFU_RET_VOID,
 	BPFU_RET_PTR_TO_MAP_VALUE_OR_NULL,
 	BPFU_RET_PTR_TO_MEM_OR_NULL, /* size from the constant argument */
+	BPFU_RET_PTR_TO_PERCPU_VAR,  /* one CPU's copy of the argument, read-only */
+	BPFU_RET_PTR_TO_PERCPU_VAR_OR_NULL,
 };
 
 enum bpfu_helper_flags {

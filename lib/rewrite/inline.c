@@ -45,6 +45,32 @@ static int inline_processor_id(const struct bpfu_insn_aux *aux, struct bpf_insn 
 	return cnt;
 }
 
+/* ---- bpf_this_cpu_ptr(), bpf_per_cpu_ptr() ---- */
+
+static int inline_this_cpu_ptr(const struct bpfu_insn_aux *aux, struct bpf_insn *buf)
+{
+	buf[0] = MOV_PERCPU(R0, R1);
+	return 1;
+}
+
+/* r0 = 0; unless ((u32)r2 >= CPUs) r0 = r1 + (r2 << log2(stride)) */
+static int inline_per_cpu_ptr(const struct bpfu_insn_aux *aux, struct bpf_insn *buf)
+{
+	uint64_t stride = bpfu_percpu_stride();
+	int cnt = 0;
+
+	if (stride & (stride - 1)) /* it never is, as yet */
+		return 0;
+	buf[cnt++] = ALU32_X(BPF_MOV, R2, R2);
+	buf[cnt++] = ALU64_K(BPF_MOV, R0, 0);
+	buf[cnt++] = BPFU_INSN(BPF_JMP32 | BPF_JGE | BPF_K, R2, 0, 3,
+			       (int32_t)bpfu_possible_cpus());
+	buf[cnt++] = ALU64_K(BPF_LSH, R2, __builtin_ctzll(stride));
+	buf[cnt++] = ALU64_X(BPF_MOV, R0, R1);
+	buf[cnt++] = ALU64_X(BPF_ADD, R0, R2);
+	return cnt;
+}
+
 /* ---- bpf_map_lookup_elem() of arrays ---- */
 
 /*
@@ -195,6 +221,8 @@ static const struct {
 	{ BPF_FUNC_map_lookup_elem, BPF_MAP_TYPE_HASH, false, inline_hash_lookup },
 	{ BPF_FUNC_map_lookup_elem, BPF_MAP_TYPE_PERCPU_HASH, true, inline_percpu_hash_lookup },
 	{ BPF_FUNC_get_smp_processor_id, NO_MAP, true, inline_processor_id },
+	{ BPF_FUNC_this_cpu_ptr, NO_MAP, true, inline_this_cpu_ptr },
+	{ BPF_FUNC_per_cpu_ptr, NO_MAP, false, inline_per_cpu_ptr },
 };
 
 /* The map itself, not one that stands for the inner maps of another. */

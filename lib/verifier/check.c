@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "btf/percpu_var.h"
 #include "helper/helper.h"
 #include "map/map.h"
 #include "prog_type/prog_type.h"
@@ -88,6 +89,11 @@ static int ld_imm64(struct bpfu_env *env, const struct bpf_insn *insn)
 		}
 		bpfu_reg_init(dst, BPFU_REG_FUNC);
 		dst->frame = (uint16_t)sub;
+		break;
+	case BPF_PSEUDO_BTF_ID:
+		bpfu_reg_init(dst, BPFU_REG_PERCPU);
+		dst->frame = (uint16_t)bpfu_percpu_var_idx(
+			bpfu_percpu_var_by_id((uint32_t)insn->imm));
 		break;
 	case BPF_PSEUDO_MAP_FD:
 	case BPF_PSEUDO_MAP_IDX:

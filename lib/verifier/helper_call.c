@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "bpfu/bpfu.h"
+#include "btf/percpu_var.h"
 #include "helper/bodies.h"
 #include "helper/helper.h"
 #include "map/map.h"
@@ -28,6 +29,7 @@ struct call {
 	uint32_t alloc_size;
 	uint32_t release_id;
 	int callback;              /* subprogram, -1: none */
+	const struct bpfu_percpu_var *var;
 	bool key_known;
 	uint64_t key;
 	/* Stack that the helper writes, to be forgotten once all arguments are judged. */
@@ -70,6 +72,13 @@ static int packet_as_memory(struct bpfu_env *env, uint32_t regno, int size, bool
 	return bpfu_vrf_check_packet(env, regno, 0, size, zero_ok);
 }
 
+static int cannot_write(struct bpfu_env *env, uint32_t regno)
+{
+	bpfu_vrf_log(env, "R%u cannot write into %s\n", regno,
+		     bpfu_reg_type_name(&bpfu_vrf_regs(env)[regno]));
+	return -EACCES;
+}
+
 int bpfu_vrf_helper_mem(struct bpfu_env *env, uint32_t regno, int size, bool write, bool zero_ok,
 			const struct bpfu_helper *helper)
 {
@@ -87,13 +96,12 @@ int bpfu_vrf_helper_mem(struct bpfu_env *env, uint32_t regno, int size, bool wri
 			     bpfu_vrf_check_region(env, regno, 0, size, reg->map->value_size,
 						   zero_ok);
 	case BPFU_REG_MAP_KEY:
-		if (write) {
-			bpfu_vrf_log(env, "R%u cannot write into %s\n", regno,
-				     bpfu_reg_type_name(reg));
-			return -EACCES;
-		}
-		return bpfu_vrf_check_region(env, regno, 0, size, reg->map->key_size, zero_ok);
+		return write ? cannot_write(env, regno) :
+			       bpfu_vrf_check_region(env, regno, 0, size, reg->map->key_size,
+						     zero_ok);
 	case BPFU_REG_MEM:
+		if (write && reg->flags & BPFU_REG_RDONLY)
+			return cannot_write(env, regno);
 		return bpfu_vrf_check_region(env, regno, 0, size, reg->size, zero_ok);
 	case BPFU_REG_PACKET:
 	case BPFU_REG_PACKET_META:
@@ -150,6 +158,8 @@ static const struct arg_rule arg_rules[] = {
 	[BPFU_ARG_PTR_TO_CONST_STR] = { T(MAP_VALUE), "map_value" },
 	[BPFU_ARG_PTR_TO_LONG] = { MEM_TYPES, MEM_NAMES },
 	[BPFU_ARG_PTR_TO_RINGBUF_MEM] = { T(MEM), "ringbuf_mem" },
+	[BPFU_ARG_PTR_TO_PERCPU_BTF_ID] = { T(PERCPU),
+					    "percpu_ptr_, percpu_rcu_ptr_, percpu_trusted_ptr_" },
 };
 
 static int check_arg_type(struct bpfu_env *env, uint32_t regno, uint32_t kind)
@@ -157,7 +167,10 @@ static int check_arg_type(struct bpfu_env *env, uint32_t regno, uint32_t kind)
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[regno];
 	const struct arg_rule *rule = &arg_rules[kind];
 
+	/* Only buffers that helpers read are declared as such. */
 	if (rule->types >> reg->type & 1 && !bpfu_reg_maybe_null(reg) &&
+	    (!(reg->flags & BPFU_REG_RDONLY) || reg->type != BPFU_REG_MEM ||
+	     kind == BPFU_ARG_PTR_TO_MEM) &&
 	    (kind != BPFU_ARG_PTR_TO_RINGBUF_MEM || reg->flags & BPFU_REG_RINGBUF))
 		return 0;
 	bpfu_vrf_log(env, "R%u type=%s expected=%s\n", regno, bpfu_reg_type_name(reg),
@@ -345,6 +358,9 @@ static int check_arg(struct bpfu_env *env, struct call *c, uint32_t i)
 	case BPFU_ARG_PTR_TO_FUNC:
 		c->callback = reg->frame;
 		return 0;
+	case BPFU_ARG_PTR_TO_PERCPU_BTF_ID:
+		c->var = bpfu_percpu_var_at(reg->frame);
+		return 0;
 	case BPFU_ARG_PTR_TO_STACK:
 		return 0;
 	case BPFU_ARG_PTR_TO_CONST_STR:
@@ -429,6 +445,17 @@ static int set_memory(struct bpfu_env *env, const struct call *c, struct bpfu_re
 	return err;
 }
 
+static void set_percpu_copy(struct bpfu_env *env, const struct call *c, struct bpfu_reg *r0, bool null)
+{
+	bpfu_reg_init(r0, BPFU_REG_MEM);
+	r0->flags |= BPFU_REG_RDONLY;
+	r0->size = c->var->size;
+	if (null) {
+		r0->flags |= BPFU_REG_MAYBE_NULL;
+		r0->id = ++env->id_gen;
+	}
+}
+
 /* Helpers whose result is bounded. */
 static void refine_result(struct bpfu_env *env, const struct call *c, struct bpfu_reg *r0)
 {
@@ -476,6 +503,10 @@ static int set_result(struct bpfu_env *env, const struct call *c)
 		return set_map_value(env, c, r0);
 	case BPFU_RET_PTR_TO_MEM_OR_NULL:
 		return set_memory(env, c, r0);
+	case BPFU_RET_PTR_TO_PERCPU_VAR:
+	case BPFU_RET_PTR_TO_PERCPU_VAR_OR_NULL:
+		set_percpu_copy(env, c, r0, c->helper->ret == BPFU_RET_PTR_TO_PERCPU_VAR_OR_NULL);
+		return 0;
 	}
 	return -EINVAL;
 }

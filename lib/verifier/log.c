@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "btf/btf.h"
+#include "btf/percpu_var.h"
 #include "helper/helper.h"
 #include "map/map.h"
 #include "verifier/env.h"
@@ -134,6 +135,8 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 		return;
 	}
 	bpfu_vrf_log(env, "%s", bpfu_reg_type_name(reg));
+	if (reg->type == BPFU_REG_PERCPU)
+		bpfu_vrf_log(env, "%s", bpfu_percpu_var_at(reg->frame)->type);
 	if (reg->type == BPFU_REG_STACK) {
 		if (reg->frame != depth)
 			bpfu_vrf_log(env, "[%d]", reg->frame);

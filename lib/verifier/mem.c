@@ -295,6 +295,11 @@ static int access_kind(struct bpfu_env *env, const struct bpfu_access *a, struct
 		return bpfu_vrf_check_region(env, a->regno, a->off, a->size, reg->map->key_size,
 					     false);
 	case BPFU_REG_MEM:
+		if (a->write && reg->flags & BPFU_REG_RDONLY) {
+			bpfu_vrf_log(env, "R%u cannot write into %s\n", a->regno,
+				     bpfu_reg_type_name(reg));
+			return -EACCES;
+		}
 		return bpfu_vrf_check_region(env, a->regno, a->off, a->size, reg->size, false);
 	case BPFU_REG_PACKET:
 	case BPFU_REG_PACKET_META:

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * LD_IMM64 that names a map: descriptor or index into the caller's array of descriptors, the map
- * itself or an address inside its value. Takes one reference per map into prog->used_maps and notes
+ * LD_IMM64 that names a per-CPU variable or a map: descriptor or index into the caller's array of
+ * descriptors, the map itself or an address inside its value. Takes one reference per map into prog->used_maps and notes
  * the resolved address in the instruction's aux row.
  */
 #include <errno.h>
 
+#include "btf/percpu_var.h"
+#include "btf/vmlinux.h"
 #include "map/map.h"
 #include "obj/obj.h"
 #include "util/uaccess.h"
@@ -100,6 +102,36 @@ static int resolve_value(struct bpfu_env *env, struct bpfu_map *map, uint32_t of
 	return err;
 }
 
+/* A per-CPU variable of libbpfu, by its place in libbpfu's BTF. */
+static int resolve_btf_id(struct bpfu_env *env, uint32_t idx)
+{
+	const struct bpf_insn *insn = &env->insns[idx];
+	const struct bpfu_btf *btf = bpfu_vmlinux();
+	const struct btf_type *t = btf ? bpfu_btf_type(btf, (uint32_t)insn->imm) : NULL;
+	const struct bpfu_percpu_var *var = bpfu_percpu_var_by_id((uint32_t)insn->imm);
+
+	if (insn[1].imm) {
+		bpfu_vrf_log(env, "invalid module BTF object FD specified.\n");
+		return -EINVAL;
+	}
+	if (!insn->imm || !t) {
+		bpfu_vrf_log(env, "ldimm64 insn specified invalid btf_id %d.\n", insn->imm);
+		return -ENOENT;
+	}
+	if (bpfu_btf_kind(t) != BTF_KIND_VAR && bpfu_btf_kind(t) != BTF_KIND_FUNC) {
+		bpfu_vrf_log(env, "pseudo btf_id %d in ldimm64 isn't KIND_VAR or KIND_FUNC\n",
+			     insn->imm);
+		return -EINVAL;
+	}
+	if (!var) { /* a function: its address is not given away */
+		bpfu_vrf_log(env, "ldimm64 failed to find the address for kernel symbol '%s'.\n",
+			     bpfu_btf_name(btf, t->name_off));
+		return -ENOENT;
+	}
+	env->aux[idx].map_imm = bpfu_u64(var->ptr);
+	return 0;
+}
+
 static bool names_map(const struct bpf_insn *insn)
 {
 	return insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE ||
@@ -150,7 +182,11 @@ int bpfu_vrf_resolve(struct bpfu_env *env, uint64_t fd_array)
 		}
 		if (!bpfu_insn_is_ld_imm64(insn))
 			continue;
-		if (insn->src_reg && insn->src_reg != BPF_PSEUDO_FUNC) {
+		if (insn->src_reg == BPF_PSEUDO_BTF_ID) {
+			err = resolve_btf_id(env, i);
+			if (err)
+				return err;
+		} else if (insn->src_reg && insn->src_reg != BPF_PSEUDO_FUNC) {
 			err = resolve_one(env, i, fd_array);
 			if (err)
 				return err;

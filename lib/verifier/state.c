@@ -190,9 +190,13 @@ const char *bpfu_reg_type_name(const struct bpfu_reg *reg)
 	case BPFU_REG_MEM:
 		if (reg->flags & BPFU_REG_RINGBUF)
 			return null ? "ringbuf_mem_or_null" : "ringbuf_mem";
+		if (reg->flags & BPFU_REG_RDONLY)
+			return null ? "rdonly_mem_or_null" : "rdonly_mem";
 		return null ? "mem_or_null" : "mem";
 	case BPFU_REG_FUNC:
 		return "func";
+	case BPFU_REG_PERCPU:
+		return "percpu_ptr_";
 	}
 	return "?";
 }

@@ -38,6 +38,7 @@ enum bpfu_reg_type {
 	BPFU_REG_PACKET_END,
 	BPFU_REG_MEM,        /* size bytes of some memory */
 	BPFU_REG_FUNC,       /* a callback */
+	BPFU_REG_PERCPU,     /* a per-CPU variable, of which only helpers give a copy */
 };
 
 enum bpfu_reg_flags {
@@ -47,12 +48,13 @@ enum bpfu_reg_flags {
 	BPFU_REG_ADD_CONST = 1u << 2,
 	BPFU_REG_ADD_CONST32 = 1u << 3,
 	BPFU_REG_SINGLE = 1u << 4,    /* SCALAR in a stored state: there are no others */
+	BPFU_REG_RDONLY = 1u << 5,    /* MEM */
 };
 
 struct bpfu_reg {
 	uint8_t type;
 	uint8_t flags;
-	uint16_t frame;       /* STACK: whose; FUNC: the subprogram */
+	uint16_t frame;       /* STACK: whose; FUNC: the subprogram; PERCPU: the variable */
 	int32_t off;          /* known part of a pointer's offset */
 	/*
 	 * SCALAR: equal to (or, with ADD_CONST, a constant away from) the others with the same id.

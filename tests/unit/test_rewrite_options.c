@@ -16,6 +16,8 @@
 #include <bpf/btf.h>
 
 #include "bpfu/bpfu.h"
+#include "btf/func.h"
+#include "btf/percpu_var.h"
 #include "helper/helper.h"
 #include "insn/insn.h"
 #include "util/bits.h"
@@ -249,6 +251,36 @@ static void test_inline_percpu(void **state)
 	check_switch("inline_helpers", &load, BPF_FUNC_get_smp_processor_id, true);
 }
 
+/* return *ptr(&cpu_number [, this CPU]) ^ this CPU */
+static void test_inline_cpu_ptr(void **state)
+{
+	static const int32_t helpers[] = { BPF_FUNC_this_cpu_ptr, BPF_FUNC_per_cpu_ptr };
+
+	assert_non_null(bpfu_func_by_name("bpf_get_numa_node_id")); /* libbpfu's BTF is there */
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(helpers); i++) {
+		const struct bpf_insn insns[] = {
+			CALL(BPF_FUNC_get_smp_processor_id),
+			MOV_X(6, 0), MOV_X(2, 0),
+			BPFU_INSN(BPF_LD | BPF_IMM | BPF_DW, 1, BPF_PSEUDO_BTF_ID, 0,
+				  bpfu_percpu_var_at(0)->btf_id),
+			BPFU_INSN(0, 0, 0, 0, 0),
+			CALL(helpers[i]),
+			BPFU_INSN(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 2, 0),
+			MOV_K(0, -1), EXIT(),
+			BPFU_INSN(BPF_LDX | BPF_MEM | BPF_W, 0, 0, 0, 0),
+			BPFU_INSN(BPF_ALU64 | BPF_XOR | BPF_X, 0, 6, 0, 0), EXIT(),
+		};
+		union bpf_attr load = load_attr(insns, BPFU_ARRAY_SIZE(insns));
+		struct result result;
+
+		check_switch("inline_helpers", &load, helpers[i], true);
+		if (!i)
+			check_switch("inline_percpu", &load, helpers[i], true);
+		load_and_run(&load, &result);
+		assert_int_equal(result.retval, 0);
+	}
+}
+
 static void test_inline_loop(void **state)
 {
 	static const struct bpf_insn insns[] = {
@@ -292,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_inline_hash),
 		cmocka_unit_test(test_internal_call),
 		cmocka_unit_test(test_inline_percpu),
+		cmocka_unit_test(test_inline_cpu_ptr),
 		cmocka_unit_test(test_inline_loop),
 		cmocka_unit_test(test_unknown),
 	};

@@ -21,6 +21,8 @@
 
 #define MSGS 4
 #define LOG_SIZE (1 << 22)
+/* A kernel without CONFIG_KALLSYMS_ALL cannot tell where a variable is. */
+#define NO_VARIABLES "ldimm64 failed to find the address for kernel symbol"
 
 struct expect {
 	bool success, has_retval, has_kernel, no_run_kernel;
@@ -165,7 +167,10 @@ static bool run_one(const char *path, const char *name, enum side side, const st
 	bpf_program__set_flags(prog, bpf_program__flags(prog) | e->flags | extra_flags);
 	log_text[0] = '\0';
 	err = bpf_object__load(obj);
-	if (err != want) {
+	if (err != want && side == SIDE_KERNEL && strstr(log_text, NO_VARIABLES)) {
+		printf("skip - %s@kernel: its symbols have no variables\n", name);
+		ok = true;
+	} else if (err != want) {
 		snprintf(text, sizeof(text), "verdict %d, not %d", err, want);
 		complain(name, side, text);
 	} else {
