@@ -76,14 +76,18 @@ static int check_boundary(uintptr_t at, const struct bpfu_extent *func)
 	return p == at ? 0 : -EILSEQ;
 }
 
-/* Part of what hook.c changes at the entry of a function? */
+/* Part of what hook.c changes at the entry of a function? Elsewhere than on x86-64 it changes nothing. */
 static bool is_in_hook(uintptr_t at, const struct bpfu_extent *extent)
 {
+#if defined(__x86_64__)
 	struct bpfu_func *func = bpfu_func_by_addr((void *)extent->start);
 	struct bpfu_hook *hook;
 
 	return func && !bpfu_hook_get(func, &hook) &&
 	       at - (uintptr_t)hook->site.at < BPFU_ENTRY_SIZE;
+#else
+	return false;
+#endif
 }
 
 /* What the kernel returns to from a handler, and would at once be in one again. */

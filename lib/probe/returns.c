@@ -43,6 +43,10 @@ static _Atomic uint64_t free_head; /* a counter, and the number + 1 of the first
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int32_t own_tid __attribute__((tls_model("initial-exec")));
 
+/* The number + 1 of the thread's latest record with that stack pointer, of a few. */
+#define LATEST_CNT 64
+static __thread uint32_t latest[LATEST_CNT] __attribute__((tls_model("initial-exec")));
+
 static int32_t tid_of_self(void)
 {
 	if (!own_tid)
@@ -130,6 +134,15 @@ static bool is_left(const struct record *r, uint32_t idx, struct bpfu_regs *regs
 
 #endif
 
+/* Give a record back, unless somebody else does. */
+static void release(uint32_t idx, _Atomic uint32_t *pending)
+{
+	if (!atomic_compare_exchange_strong(&records[idx].pending, &pending, NULL))
+		return;
+	atomic_fetch_sub(pending, 1);
+	give(idx);
+}
+
 /* Give back what calls have left behind. */
 static void reclaim(struct bpfu_regs *regs)
 {
@@ -144,11 +157,26 @@ static void reclaim(struct bpfu_regs *regs)
 		    (tid == self ? !is_left(r, i, regs) :
 				   bpfu_sys6(SYS_tgkill, pid, tid, 0, 0, 0, 0) != -ESRCH))
 			continue;
-		if (!atomic_compare_exchange_strong(&r->pending, &pending, NULL))
-			continue;
-		atomic_fetch_sub(pending, 1);
-		give(i);
+		release(i, pending);
 	}
+}
+
+/*
+ * The record of the thread's last call with this stack pointer, if that call has been left: the usual
+ * case, a loop around something that ends in a longjmp(), never runs out of records.
+ */
+static void reclaim_latest(const uint32_t *idx_plus_1, struct bpfu_regs *regs)
+{
+	uint32_t idx = *idx_plus_1 - 1;
+	_Atomic uint32_t *pending;
+
+	if (!*idx_plus_1)
+		return;
+	pending = atomic_load(&records[idx].pending);
+	if (pending && atomic_load(&records[idx].tid) == tid_of_self() &&
+	    records[idx].sp == regs->word[BPFU_REG_SP] &&
+	    !leads_to(*return_address(regs), idx))
+		release(idx, pending);
 }
 
 static int take_or_reclaim(_Atomic uint32_t *pending, struct bpfu_regs *regs)
@@ -165,12 +193,16 @@ static int take_or_reclaim(_Atomic uint32_t *pending, struct bpfu_regs *regs)
 bool bpfu_return_take(struct bpfu_point *point, _Atomic uint32_t *pending, uint64_t epoch,
 		      struct bpfu_regs *regs)
 {
+	uint32_t *last = &latest[(regs->word[BPFU_REG_SP] >> 4) % LATEST_CNT];
 	uint64_t *at = return_address(regs);
-	int idx = take_or_reclaim(pending, regs);
 	struct record *r;
+	int idx;
 
+	reclaim_latest(last, regs);
+	idx = take_or_reclaim(pending, regs);
 	if (idx < 0)
 		return false;
+	*last = (uint32_t)idx + 1;
 	r = &records[idx];
 	atomic_fetch_add(pending, 1);
 	r->call = (struct bpfu_return){ .point = point, .epoch = epoch, .ret = *at };

@@ -40,6 +40,42 @@ static int write_mem(void *at, const void *bytes, size_t n)
 	return memcmp(at, bytes, n) ? -EACCES : 0;
 }
 
+/*
+ * True if code that has run runs as changed afterwards. Decided once, on a page of its own: an emulator may
+ * go on with its translation of what was there.
+ */
+static bool is_change_seen(void)
+{
+#if defined(__aarch64__)
+	static const uint32_t codes[2][2] = { { 0x52800020, 0xd65f03c0 },   /* mov w0, #1; ret */
+					      { 0x52800040, 0xd65f03c0 } }; /* mov w0, #2; ret */
+	static int known;
+	size_t page_size = sysconf(_SC_PAGESIZE);
+	unsigned int (*volatile func)(void);
+	void *page;
+
+	if (known)
+		return known > 0;
+	known = 1;
+	page = mmap(NULL, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return true;
+	func = (unsigned int (*)(void))(uintptr_t)page;
+	for (unsigned int i = 0; i < 2 && known > 0; i++) {
+		if (write_mem(page, codes[i], sizeof(codes[i]))) {
+			known = -1;
+			break;
+		}
+		__builtin___clear_cache(page, (char *)page + sizeof(codes[i]));
+		known = func() == i + 1 ? 1 : -1;
+	}
+	munmap(page, page_size);
+	return known > 0;
+#else
+	return true;
+#endif
+}
+
 /* One page of text with @n bytes at @at changed. */
 static int remap_page(uint8_t *page, size_t page_size, const uint8_t *at, const void *bytes, size_t n)
 {
@@ -88,7 +124,7 @@ int bpfu_text_write(void *at, const void *bytes, size_t n)
 {
 	if (mode == BPFU_TEXT_NEVER)
 		return -EACCES;
-	if (mode == BPFU_TEXT_AUTO && !write_mem(at, bytes, n))
+	if (mode == BPFU_TEXT_AUTO && is_change_seen() && !write_mem(at, bytes, n))
 		return 0;
 	return write_remap(at, bytes, n);
 }

@@ -124,6 +124,9 @@ int main(int argc, char **argv)
 		struct bpf_link *ret = attach(s->progs.on_return, toggled_at, true);
 		struct bpf_link *middle = attach(s->progs.on_entry, middle_at, false);
 
+		/* Whatever the others get to do meanwhile. */
+		call_all((uint64_t)i);
+		atomic_fetch_add(&calls, 1);
 		bpf_link__destroy(entry);
 		bpf_link__destroy(ret);
 		bpf_link__destroy(middle);
