@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -145,21 +145,32 @@ static void detach(struct uprobe_state *s)
 	s->link_fd = -1;
 }
 
-/* Where in its file @fn is; 0: nowhere. */
+struct search {
+	uintptr_t addr;
+	uint64_t offset; /* 0: not found */
+};
+
+static int look_in_file(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+
+	for (int i = 0; i < info->dlpi_phnum && !s->offset; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && s->addr >= start && s->addr < start + ph->p_memsz)
+			s->offset = ph->p_offset + (s->addr - start);
+	}
+	return s->offset != 0;
+}
+
+/* Where in its file @fn is; not by the mappings, of which probes may have moved some. */
 static uint64_t offset_of(void (*fn)(void))
 {
-	unsigned long start, end, off, addr = (unsigned long)fn;
-	FILE *f = fopen("/proc/self/maps", "r");
-	uint64_t found = 0;
-	char line[512];
+	struct search s = { .addr = (uintptr_t)fn };
 
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &off) == 3 && addr >= start &&
-		    addr < end)
-			found = off + (addr - start);
-	if (f)
-		fclose(f);
-	return found;
+	dl_iterate_phdr(look_in_file, &s);
+	return s.offset;
 }
 
 /* ---- the bench ---- */
