@@ -28,18 +28,18 @@
 #define NOP5 "nop"
 #endif
 
-__attribute__((noipa)) static uint64_t steady(uint64_t a, uint64_t b)
+PROBE_APART static uint64_t steady(uint64_t a, uint64_t b)
 {
 	return a + b;
 }
 
-__attribute__((noipa)) static uint64_t toggled(uint64_t a, uint64_t b)
+PROBE_APART static uint64_t toggled(uint64_t a, uint64_t b)
 {
 	return a ^ b;
 }
 
 /* A long nop in the middle of a computation, whose registers and flags must survive. */
-__attribute__((noipa)) static uint64_t with_nop(uint64_t a, uint64_t b, double c)
+PROBE_APART static uint64_t with_nop(uint64_t a, uint64_t b, double c)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("cmp %1, %0; .globl middle_nop; middle_nop: " NOP5 "; adc $0, %0"

@@ -36,6 +36,13 @@ static inline void expect_str(int line, const char *got, const char *want)
 #define expect_true(cond) expect(__LINE__, #cond, !!(cond), 1)
 #define expect_contains(text, part) expect(__LINE__, text, strstr(text, part) != NULL, 1)
 
+/* In front of a function that is probed: the compiler knows nothing of it where it is called. */
+#ifdef __clang__
+#define PROBE_APART __attribute__((noinline, optnone))
+#else
+#define PROBE_APART __attribute__((noipa))
+#endif
+
 /* close() is wrapped in this program. */
 static inline void bpfu_fd_close(int fd)
 {

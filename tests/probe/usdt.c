@@ -35,13 +35,13 @@ __asm__(".pushsection .stapsdt.base,\"aG\",%progbits,.stapsdt.base,comdat\n"
 	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"
 	".size _.stapsdt.base, 1\n.popsection");
 
-__attribute__((noipa)) static long by_register(long a, int b)
+PROBE_APART static long by_register(long a, int b)
 {
 	USDT(NOP, "registers", "0", "8@%0 -4@%1 " CONST_ARG, "r"(a), "r"(b));
 	return a + b;
 }
 
-__attribute__((noipa)) static long in_memory(long a, int b)
+PROBE_APART static long in_memory(long a, int b)
 {
 	volatile long memory = a * 2;
 
@@ -50,7 +50,7 @@ __attribute__((noipa)) static long in_memory(long a, int b)
 }
 
 /* Two places of one probe. */
-__attribute__((noipa)) static long twice(long a)
+PROBE_APART static long twice(long a)
 {
 	USDT(NOP, "twice", "0", "8@%0", "r"(a));
 	a += 5;
