@@ -24,6 +24,7 @@ int cmd_compare(const struct opts *opts);
 int cmd_compare_counts(const struct opts *opts);        /* --count */
 int cmd_compare_stored_counts(const struct opts *opts); /* of two files of counts */
 int cmd_dump(const struct opts *opts);
+int cmd_dump_counts(const struct opts *opts); /* --counts */
 /*
  * Start the program anew with the same addresses in every process, unless that is so already or
  * cannot be had. Only dump wants it.

@@ -92,6 +92,7 @@ struct opts {
 	const char *arch; /* dump */
 	bool xlated;
 	bool jited;
+	bool counts;
 	bool bytes;
 	bool no_source;
 	/* guests */

@@ -260,6 +260,8 @@ int cmd_dump(const struct opts *opts)
 	struct errline e;
 	int err;
 
+	if (opts->counts)
+		return cmd_dump_counts(opts);
 	if (guests_wanted(&opts->on)) {
 		err = check(opts, &e);
 		if (!err)

@@ -7,10 +7,49 @@
 
 #include "commands.h"
 #include "count/windows.h"
+#include "dump/dump_view.h"
 #include "util/interrupt.h"
 #include "util/output.h"
 
 #define DEFAULT_ROUNDS 1
+
+/* Where each function lies, which listings leave out. */
+static void add_addresses(json_t *code, const struct dump_prog *prog)
+{
+	json_t *funcs = json_object_get(code, "functions");
+
+	for (uint32_t i = 0; i < prog->nr_funcs; i++)
+		json_object_set_new(json_array_get(funcs, i), "address",
+				    json_integer((json_int_t)prog->funcs[i].addr));
+}
+
+/* The listing of the measured program, as bpflab dump --jited --json has it. */
+static int listing_of(const struct bench_inst *inst, json_t **code, struct errline *e)
+{
+	int fd = inst->bench->prog_fd ? inst->bench->prog_fd(inst) : -1, err;
+	struct listing l = { 0 };
+	struct dump_prog prog = { 0 };
+	const struct dump_item item = { .target = inst->target->spec, .prog = &prog, .listing = &l,
+					.jited = true };
+
+	if (fd < 0)
+		return errline_set(e, -ENOENT, "%s on %s has no program whose code could be shown",
+				   inst->bench->name, inst->target->spec);
+	err = target_enter(inst->target, e);
+	if (err)
+		return err;
+	err = dump_prog_read(&prog, fd, inst->target->spec, NULL, DUMP_PROG_CODE, e);
+	target_leave(inst->target);
+	if (!err && listing_jited(&l, &prog))
+		err = errline_set(e, -ENOMEM, "cannot disassemble '%s'", prog.name);
+	if (!err) {
+		*code = dump_view_json(&item);
+		add_addresses(*code, &prog);
+	}
+	listing_release(&l);
+	dump_prog_release(&prog);
+	return err;
+}
 
 static int run(struct suite *s, const struct opts *opts, struct errline *e)
 {
@@ -25,7 +64,8 @@ static int run(struct suite *s, const struct opts *opts, struct errline *e)
 	if (!err)
 		err = suite_start_producers(s, opts, e);
 	if (!err)
-		err = windows_run(s, opts->rounds ? opts->rounds : DEFAULT_ROUNDS, stdout, e);
+		err = windows_run(s, opts->rounds ? opts->rounds : DEFAULT_ROUNDS,
+				  opts->jited ? listing_of : NULL, stdout, e);
 	return err ? err : output_flush_stdout(e);
 }
 

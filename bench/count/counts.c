@@ -186,13 +186,15 @@ static void add_number(struct args *a, const char *name, uint64_t value)
 
 /* False if there are too many words. */
 static bool make_args(struct args *a, const struct count_target *t, const char *const *benches,
-		      const struct opts *opts)
+		      const struct opts *opts, bool code)
 {
 	memset(a, 0, sizeof(*a));
 	add_word(a, "windows");
+	if (code)
+		add_word(a, "--jited");
 	add_word(a, "--on");
 	add_word(a, t->target.spec);
-	add_number(a, "--rounds", ROUNDS);
+	add_number(a, "--rounds", code ? 1 : ROUNDS);
 	add_number(a, "--nr_loops", opts->nr_loops);
 	add_number(a, "--trig-batch-iters", opts->trig_batch_iters);
 	add_number(a, "--nr-batch-iters", opts->nr_batch_iters);
@@ -216,12 +218,30 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 	if (!a)
 		return errline_set(e, -ENOMEM, "out of memory");
 	t->runs = opts->runs ? opts->runs : COUNT_RUNS;
-	if (!make_args(a, t, benches, opts))
+	if (!make_args(a, t, benches, opts, false))
 		err = errline_set(e, -E2BIG, "more benches than one run can have");
 	for (size_t r = 0; r < t->runs && !err; r++)
 		err = run_once(t, a->words, e);
 	for (size_t i = 0; i < t->nr_points && !err; i++)
 		count_point_summarise(&t->points[i]);
+	free(a);
+	return err;
+}
+
+int count_profile_run(struct count_target *t, const char *bench, const struct opts *opts,
+		      struct emulated *res, struct errline *e)
+{
+	const char *benches[] = { bench, NULL };
+	struct args *a = malloc(sizeof(*a));
+	int err;
+
+	memset(res, 0, sizeof(*res));
+	if (!a)
+		return errline_set(e, -ENOMEM, "out of memory");
+	make_args(a, t, benches, opts, true);
+	err = emulator_run(&t->emulator, a->words, true, res, e);
+	if (!err)
+		err = counts_join(res->out, res->counts, &t->points, &t->nr_points, e);
 	free(a);
 	return err;
 }

@@ -76,6 +76,13 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 void count_target_release(struct count_target *t);
 
 /*
+ * Count @bench on @t in one process, by address and with the code of its program; @t->points has the
+ * result, and @res what the plugin noted. emulated_release() frees it, also after an error.
+ */
+int count_profile_run(struct count_target *t, const char *bench, const struct opts *opts,
+		      struct emulated *res, struct errline *e);
+
+/*
  * What the bpflab in an emulator printed, and what the plugin noted: the points with the instructions of
  * each window, and their figures. Joins by the order of windows; -EPROTO if the two do not match, or if
  * other processors ran while a window was open. *@points: a new array of *@nr, which the caller frees

@@ -214,18 +214,32 @@ static bool find_beside(const char *file, const char *installed, char *buf, size
 	return snprintf(buf, size, "%s/%s", installed, file) < (int)size && !access(buf, R_OK);
 }
 
+/*
+ * This program, or one of another architecture: bpflab-guest-ARCH, the static bpflab that `make guests`
+ * builds, from $BPFLAB_GUEST_DIR, beside this one, or installed.
+ */
 static int find_guest(struct emulator *em, struct errline *e)
 {
+	const char *given = getenv("BPFLAB_GUEST_DIR");
+	char name[64];
 	ssize_t len;
 
 	if (!strcmp(em->arch, emulator_native_arch())) {
 		len = readlink("/proc/self/exe", em->guest, sizeof(em->guest) - 1);
-		if (len > 0) {
-			em->guest[len] = '\0';
-			return 0;
-		}
+		em->guest[len > 0 ? len : 0] = '\0';
+		return len > 0 ? 0 : errline_set(e, -ENOENT, "cannot find bpflab itself: no /proc");
 	}
-	return errline_set(e, -ENOENT, "no bpflab for %s here", em->arch);
+	snprintf(name, sizeof(name), "bpflab-guest-%s", em->arch);
+	if (given && *given) {
+		if (snprintf(em->guest, sizeof(em->guest), "%s/%s", given, name) < (int)sizeof(em->guest) &&
+		    !access(em->guest, R_OK))
+			return 0;
+		return errline_set(e, -ENOENT, "BPFLAB_GUEST_DIR: no %s in '%s'", name, given);
+	}
+	if (find_beside(name, BPFLAB_GUESTDIR, em->guest, sizeof(em->guest)))
+		return 0;
+	return errline_set(e, -ENOENT, "no bpflab for %s (%s); 'make guests' builds it where the cross "
+			   "compiler is", em->arch, name);
 }
 
 static void read_version(struct emulator *em)

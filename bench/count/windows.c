@@ -26,6 +26,14 @@
 #define MAX_WINDOW_EVENTS (4u << 20)
 #define MAX_KINDS 6
 
+/* What is the same for all points. */
+struct plan {
+	uint32_t rounds;
+	struct batch *windows; /* MAX_KINDS for each round, and as many more */
+	windows_code code;
+	FILE *out;
+};
+
 uint64_t windows_ops(const struct bench_inst *inst)
 {
 	uint64_t unit = inst->bench->flags & BENCH_LONG_OPS ? SMALLEST_LONG : SMALLEST;
@@ -40,7 +48,7 @@ uint64_t windows_ops(const struct bench_inst *inst)
 }
 
 /* The windows of a round. Returns how many. */
-static size_t plan(const struct point *pt, struct batch *windows)
+static size_t plan_round(const struct point *pt, struct batch *windows)
 {
 	uint64_t n = windows_ops(&pt->inst);
 	const struct batch all[] = {
@@ -70,7 +78,7 @@ static json_t *window_json(const struct batch *b)
 static int run_round(struct suite *s, struct point *pt, bool marked, uint32_t round,
 		     struct batch *windows, size_t *nr, struct errline *e)
 {
-	size_t planned = plan(pt, windows);
+	size_t planned = plan_round(pt, windows);
 	int err = 0;
 
 	*nr = 0;
@@ -135,33 +143,37 @@ static json_t *params_json(const struct bench_inst *inst)
 	return o;
 }
 
-static json_t *point_json(const struct point *pt, const struct batch *windows, size_t nr, json_t *prog)
+/* Takes over @prog and @code. */
+static json_t *point_json(const struct point *pt, const struct batch *windows, size_t nr, json_t *prog,
+			  json_t *code)
 {
 	const struct bench_inst *inst = &pt->inst;
 	struct utsname host;
 
 	uname(&host);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:o, s:o, s:o?}", "schema",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o?}",
+			 "schema",
 			 SCHEMA_WINDOWS, "bench", inst->bench->name, "label", pt->label, "event",
 			 inst->bench->event, "null", inst->bench->null_is, "arch", host.machine,
 			 "params", params_json(inst), "events_per_op",
-			 (json_int_t)bench_events_per_op(inst), "ops",
-			 (json_int_t)windows_ops(inst), "prog", prog, "windows",
+			 (json_int_t)bench_events_per_op(inst), "executed_per_op",
+			 (json_int_t)bench_executed_per_op(inst, ARM_FULL), "ops",
+			 (json_int_t)windows_ops(inst), "prog", prog, "code", code, "windows",
 			 windows_json(windows, nr), "failed",
 			 pt->failed ? json_string(pt->error.text) : NULL);
 }
 
-static int run_point(struct suite *s, struct point *pt, uint32_t rounds, struct batch *windows,
-		     uint64_t *total, FILE *f, struct errline *e)
+static int run_point(struct suite *s, struct point *pt, const struct plan *plan, uint64_t *total,
+		     struct errline *e)
 {
-	json_t *prog = json_null();
+	json_t *prog = json_null(), *code = NULL;
 	size_t nr = 0;
 	int err = point_open(pt, e);
 
 	if (err && err != -EBADMSG)
 		return err;
 	if (!err)
-		err = run_rounds(s, pt, rounds, windows, &nr, e);
+		err = run_rounds(s, pt, plan->rounds, plan->windows, &nr, e);
 	if (err == -EINTR || err == -ENOMEM)
 		return err;
 	pt->failed = err;
@@ -169,25 +181,34 @@ static int run_point(struct suite *s, struct point *pt, uint32_t rounds, struct 
 	point_verify(pt);
 	if (pt->inst.priv) {
 		prog = prog_json(&pt->inst);
+		err = plan->code && !pt->failed ? plan->code(&pt->inst, &code, e) : 0;
 		pt->inst.bench->close(&pt->inst);
+		if (err)
+			return err;
 	}
 	*total += nr;
-	err = json_line_put(f, point_json(pt, windows, nr, prog));
+	err = json_line_put(plan->out, point_json(pt, plan->windows, nr, prog,
+						  code ? code : json_null()));
 	return err ? errline_set(e, err, "cannot write about windows: %s", strerror(-err)) : 0;
 }
 
-int windows_run(struct suite *s, uint32_t rounds, FILE *f, struct errline *e)
+int windows_run(struct suite *s, uint32_t rounds, windows_code code, FILE *f, struct errline *e)
 {
-	struct batch *windows = calloc(((size_t)rounds + 1) * MAX_KINDS, sizeof(*windows));
+	const struct plan plan = {
+		.rounds = rounds,
+		.windows = calloc(((size_t)rounds + 1) * MAX_KINDS, sizeof(*plan.windows)),
+		.code = code,
+		.out = f,
+	};
 	uint64_t total = 0;
 	int err = 0;
 
-	if (!windows)
+	if (!plan.windows)
 		return errline_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->nr_points && !err; i++)
 		err = interrupt_signal() ? -EINTR :
-					   run_point(s, &s->points[i], rounds, windows, &total, f, e);
-	free(windows);
+					   run_point(s, &s->points[i], &plan, &total, e);
+	free(plan.windows);
 	if (err)
 		return err;
 	err = json_line_put(f, json_pack("{s:s, s:I}", "schema", SCHEMA_WINDOWS, "total",

@@ -7,6 +7,7 @@
 #ifndef BPFLAB_COUNT_WINDOWS_H
 #define BPFLAB_COUNT_WINDOWS_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "measure/suite.h"
@@ -19,11 +20,14 @@
 /* Operations of a window of the full size: a multiple of eight, and of eight triggers. */
 uint64_t windows_ops(const struct bench_inst *inst);
 
+/* Something to say about a point while it is loaded, as "code" in its line, or NULL; an error is told. */
+typedef int (*windows_code)(const struct bench_inst *inst, json_t **code, struct errline *e);
+
 /*
  * Load each point of @s, run its windows for @rounds rounds, unload it, and write a line of JSON about
- * it to @f. The last line says how many windows there were in all. The producers of @s run. 0, or a
+ * it to @f, with what @code says unless it is NULL. The last line says how many windows there were in all. The producers of @s run. 0, or a
  * negative errno with a line; a point that fails its own checks is noted in its line.
  */
-int windows_run(struct suite *s, uint32_t rounds, FILE *f, struct errline *e);
+int windows_run(struct suite *s, uint32_t rounds, windows_code code, FILE *f, struct errline *e);
 
 #endif

@@ -36,6 +36,12 @@ usage_error "arch=sparc: instructions are counted on x86_64 and arm64" \
 	run arr-inc --count=insns --on user:arch=sparc
 usage_error "no bench 'arr-ink'; did you mean 'arr-inc'? *" run arr-ink --count=insns
 usage_error "target 'user:arch=$arch' is given twice" run arr-inc --count=insns --on user --on "user:arch=$arch"
+other=arm64
+[ "$arch" = x86_64 ] || other=x86_64
+if command -v qemu-aarch64 >/dev/null && command -v qemu-x86_64 >/dev/null; then
+	BPFLAB_GUEST_DIR=$PWD usage_error "BPFLAB_GUEST_DIR: no bpflab-guest-$other in '$PWD'" \
+		run arr-inc --count=insns --on "user:arch=$other"
+fi
 # a bench that fails its checks has no figure
 BPFLAB_FAULT=drop-event expect 2 "$BPFLAB" run arr-inc --count=insns --runs 1 -q
 in_err "bpflab: arr-inc on user*: the program executed * events of * asked for"
