@@ -75,83 +75,96 @@ void report_counts_where(FILE *f, const struct count_target *targets, size_t nr)
 			fprintf(f, "%s%s %s (-cpu %s)", i ? " and " : "", em->program, em->version,
 				em->cpu);
 	}
-	fprintf(f, ": emulated. It counts what a processor\nwould execute in user space, and says nothing "
-		   "about time.\n");
+	fprintf(f, ": emulated.\nThat is what a processor would execute in user space, and says nothing about "
+		   "time.\n");
 }
 
-/* ---- ratios to native code ---- */
+/* ---- ratios to native code of the same architecture ---- */
 
-static const struct count_target *find_native(const struct count_report *r, const char *arch)
+struct pair {
+	const struct count_target *target, *base;
+	double log_sum;
+	size_t summed;
+};
+
+static size_t find_pairs(const struct count_report *r, struct pair *pairs, size_t max)
 {
+	size_t nr = 0;
+
 	for (size_t k = 0; k < r->nr_targets; k++)
-		if (target_is_native(&r->targets[k].target) &&
-		    !strcmp(r->targets[k].emulator.arch, arch))
-			return &r->targets[k];
-	return NULL;
+		for (size_t b = 0; b < r->nr_targets && nr < max; b++) {
+			const struct count_target *t = &r->targets[k], *base = &r->targets[b];
+
+			if (target_is_native(&base->target) && !target_is_native(&t->target) &&
+			    !strcmp(t->emulator.arch, base->emulator.arch))
+				pairs[nr++] = (struct pair){ .target = t, .base = base };
+		}
+	return nr;
 }
 
-static double ratio_of(const struct count_target *t, const struct count_target *base, size_t i)
+static double ratio_of(const struct pair *p, size_t i)
 {
-	if (t->points[i].failed.text[0] || base->points[i].failed.text[0])
+	if (p->target->points[i].failed.text[0] || p->base->points[i].failed.text[0])
 		return NAN;
-	return fraction_value(fraction_div(t->points[i].value.net, base->points[i].value.net));
+	return fraction_value(fraction_div(p->target->points[i].value.net,
+					   p->base->points[i].value.net));
 }
 
-static int ratio_rows(const struct count_report *r, struct table *table)
+static void put_ratio(char *cell, double ratio)
 {
-	double log_sum[TABLE_MAX_COLS] = { 0 };
+	if (isfinite(ratio))
+		snprintf(cell, TABLE_CELL, "%.3f", ratio);
+	else
+		snprintf(cell, TABLE_CELL, "-");
+}
+
+static int ratio_rows(const struct count_report *r, struct pair *pairs, size_t nr, struct table *table)
+{
 	char(*row)[TABLE_CELL];
-	size_t summed = 0;
 
 	for (size_t i = 0; i < r->targets[0].nr_points; i++) {
-		size_t col = 1;
-
 		row = table_row(table);
 		if (!row)
 			return -ENOMEM;
 		snprintf(row[0], TABLE_CELL, "%.150s", r->targets[0].points[i].label);
-		for (size_t k = 0; k < r->nr_targets && col < table->nr_cols; k++) {
-			const struct count_target *t = &r->targets[k];
-			const struct count_target *base = find_native(r, t->emulator.arch);
-			double x;
+		for (size_t k = 0; k < nr; k++) {
+			double ratio = ratio_of(&pairs[k], i);
 
-			if (!base || target_is_native(&t->target))
-				continue;
-			x = ratio_of(t, base, i);
-			log_sum[col] += log(x);
-			snprintf(row[col++], TABLE_CELL, "%.3f", x);
+			put_ratio(row[k + 1], ratio);
+			if (isfinite(ratio) && ratio > 0) {
+				pairs[k].log_sum += log(ratio);
+				pairs[k].summed++;
+			}
 		}
-		summed++;
 	}
-	row = summed > 1 ? table_row(table) : NULL;
+	row = r->targets[0].nr_points > 1 ? table_row(table) : NULL;
 	if (row)
 		snprintf(row[0], TABLE_CELL, "geometric mean");
-	for (size_t col = 1; row && col < table->nr_cols; col++)
-		snprintf(row[col], TABLE_CELL, "%.3f", exp(log_sum[col] / (double)summed));
+	for (size_t k = 0; row && k < nr; k++)
+		put_ratio(row[k + 1], pairs[k].summed ? exp(pairs[k].log_sum / (double)pairs[k].summed) :
+							NAN);
 	return 0;
 }
 
-/* insns ÷ insns of each target to native code of its architecture; nothing if there is none. */
+/* insns ÷ insns of each target to each native one; no rows if there is none. */
 static int make_ratios(const struct count_report *r, struct table *table)
 {
-	static char names[TABLE_MAX_COLS][TABLE_CELL];
+	char names[TABLE_MAX_COLS][TABLE_CELL];
 	const char *heads[TABLE_MAX_COLS + 1] = { "insns / insns" };
-	size_t nr = 1;
+	struct pair pairs[TABLE_MAX_COLS - 1];
+	size_t nr = find_pairs(r, pairs, TABLE_MAX_COLS - 1);
+	int err;
 
-	for (size_t k = 0; k < r->nr_targets && nr < TABLE_MAX_COLS; k++) {
-		const struct count_target *t = &r->targets[k];
-		const struct count_target *base = find_native(r, t->emulator.arch);
-
-		if (!base || target_is_native(&t->target))
-			continue;
-		snprintf(names[nr], TABLE_CELL, "%.70s / %.70s", t->spec, base->spec);
-		heads[nr] = names[nr];
-		nr++;
-	}
 	memset(table, 0, sizeof(*table));
-	if (nr == 1)
+	if (!nr)
 		return 0;
-	return table_init(table, 1, heads) ? -ENOMEM : ratio_rows(r, table);
+	for (size_t k = 0; k < nr; k++) {
+		snprintf(names[k], TABLE_CELL, "%s: %.60s / %.60s", pairs[k].target->emulator.arch,
+			 pairs[k].target->target.spec, pairs[k].base->target.spec);
+		heads[k + 1] = names[k];
+	}
+	err = table_init(table, 1, heads);
+	return err ? err : ratio_rows(r, pairs, nr, table);
 }
 
 static int print(FILE *f, const struct count_report *r, void (*put)(FILE *f, const struct table *t))
