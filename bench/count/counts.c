@@ -45,8 +45,8 @@ static int refuse_kind(const char *spec, const struct target *t, struct errline 
 {
 	if (t->kind == &target_kind_user || t->kind == &target_kind_native)
 		return 0;
-	return errline_set(e, -EINVAL, "target '%s': --count=insns needs a target that can be emulated; the "
-			   "running kernel cannot (user and native can)", spec);
+	return errline_set(e, -EINVAL, "target '%s': --count=insns runs bpflab in an emulator, where there is "
+			   "no %s; count on user or native", spec, t->kind->name);
 }
 
 int count_target_init(struct count_target *t, const char *spec, struct errline *e)

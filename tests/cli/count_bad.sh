@@ -6,7 +6,7 @@ usage_error "--count=insns takes the benches to count *" run --count=insns
 usage_error "--count=insns goes without --duration: nothing is timed" run arr-inc --count=insns -d 1
 usage_error "--count=insns goes without --producers: *" run arr-inc --count=insns -p 2
 usage_error "--count=insns goes without --quads: *" compare user user arr-inc --count=insns --quads 40
-usage_error "target 'host': *can be emulated; *" run arr-inc --count=insns --on host
+usage_error "target 'host': *where there is no host; count on user or native" run arr-inc --count=insns --on host
 usage_error "target 'user:arch=x86_64': *--count=insns*" run arr-inc --on user:arch=x86_64
 usage_error "windows takes a bench *" windows
 
