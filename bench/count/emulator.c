@@ -281,6 +281,9 @@ int emulator_find(struct emulator *em, const char *arch, struct errline *e)
 	if (!find_beside(PLUGIN, BPFLAB_LIBDIR, em->plugin, sizeof(em->plugin)))
 		return errline_set(e, -ENOENT, "counting takes %s, which is neither beside bpflab nor in %s; "
 				   "install bpflab anew", PLUGIN, BPFLAB_LIBDIR);
+	if (strchr(em->plugin, ','))
+		return errline_set(e, -EINVAL, "'%s': QEMU cannot load a plugin from a folder with a comma in "
+				   "its name", em->plugin);
 	err = find_guest(em, e);
 	if (!err)
 		read_version(em);

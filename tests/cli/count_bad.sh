@@ -47,13 +47,17 @@ BPFLAB_FAULT=drop-event expect 2 "$BPFLAB" run arr-inc --count=insns --runs 1 -q
 in_err "bpflab: arr-inc on user*: the program executed * events of * asked for"
 [ ! -s out ] || die "figures of a bench that failed: $(cat out)"
 # Ctrl-C ends all of it
-"$BPFLAB" run 'jit-*' --count=insns --runs 1000 >out 2>err &
+"$BPFLAB" run bpf-loop --nr_loops 7777 --count=insns --runs 1000 >out 2>err &
 pid=$!
-sleep 0.5
+for _ in $(seq 200); do
+	pgrep -f "windows .*--nr_loops 7777" >/dev/null && break
+	sleep 0.05
+done
+pgrep -f "windows .*--nr_loops 7777" >/dev/null || die "no emulated process was started"
 kill -INT $pid
 status=0
 wait $pid || status=$?
 [ $status = 130 ] || die "exit status $status after SIGINT"
 [ ! -s out ] || die "figures after SIGINT: $(cat out)"
-pgrep -f "$BPFLAB windows" -P $pid >/dev/null && die "an emulated process is left"
+pgrep -f "windows .*--nr_loops 7777" >/dev/null && die "an emulated process is left"
 exit 0
