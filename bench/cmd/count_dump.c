@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "count/profile.h"
+#include "count/symbols.h"
 #include "result/record.h"
 #include "util/interrupt.h"
 #include "util/json_line.h"
@@ -44,6 +46,90 @@ static int init_target(struct count_target *t, const struct opts *opts, struct e
 	snprintf(spec, sizeof(spec), "%s%s%s%s", on, !opts->arch ? "" : strchr(on, ':') ? "," : ":",
 		 opts->arch ? "arch=" : "", opts->arch ? opts->arch : "");
 	return count_target_init(t, spec, e);
+}
+
+/* ---- what is executed outside ---- */
+
+struct outside {
+	struct outside_func {
+		const char *name;
+		int64_t times;
+	} *funcs;
+	size_t nr;
+};
+
+static bool is_inside(const json_t *code, uint64_t addr)
+{
+	json_t *func;
+	size_t i;
+
+	json_array_foreach(json_object_get(code, "functions"), i, func) {
+		uint64_t begin = (uint64_t)json_integer_value(json_object_get(func, "address"));
+
+		if (addr - begin < (uint64_t)json_integer_value(json_object_get(func, "bytes")))
+			return true;
+	}
+	return false;
+}
+
+static void add_outside(struct outside *o, const char *name, int64_t times)
+{
+	size_t i = 0;
+
+	while (i < o->nr && strcmp(o->funcs[i].name, name))
+		i++;
+	if (i == o->nr)
+		o->funcs[o->nr++] = (struct outside_func){ .name = name };
+	o->funcs[i].times += times;
+}
+
+static int by_times(const void *a, const void *b)
+{
+	const struct outside_func *x = a, *y = b;
+
+	return x->times < y->times ? 1 : -(x->times > y->times);
+}
+
+/* Functions of bpflab by their times. False without memory. */
+static bool find_outside(struct outside *o, const json_t *code, const struct profile *p,
+			 const struct symbols *s)
+{
+	uint64_t base = (uint64_t)json_integer_value(json_object_get(code, "base"));
+
+	o->nr = 0;
+	o->funcs = calloc(p->nr + 1, sizeof(*o->funcs));
+	for (size_t i = 0; i < p->nr && o->funcs; i++) {
+		const struct profile_place *place = &p->places[i];
+		const struct symbol *symbol;
+
+		if (!place->times || is_inside(code, place->addr))
+			continue;
+		symbol = symbols_find(s, place->addr - base);
+		add_outside(o, symbol ? symbol->name : "(without a name)", place->times);
+	}
+	if (o->funcs)
+		qsort(o->funcs, o->nr, sizeof(*o->funcs), by_times);
+	return o->funcs;
+}
+
+static void put_outside(FILE *f, const struct count_target *t, const json_t *code,
+			const struct profile *p)
+{
+	struct symbols symbols;
+	struct outside o;
+	char text[64];
+
+	symbols_read(&symbols, t->emulator.guest);
+	if (find_outside(&o, code, p, &symbols) && o.nr) {
+		fprintf(f, "\noutside:\n");
+		for (size_t i = 0; i < o.nr; i++)
+			fprintf(f, "%10s  %s\n",
+				fraction_text(fraction_make(o.funcs[i].times, p->events), false, text,
+					      sizeof(text)),
+				o.funcs[i].name);
+	}
+	free(o.funcs);
+	symbols_release(&symbols);
 }
 
 /* ---- views ---- */
@@ -131,6 +217,7 @@ static void print_text(FILE *f, const struct count_target *t, const json_t *code
 	fprintf(f, "%s: %s on %s, executed per event that the program runs\n", pt->label,
 		record_text(code, "program"), t->spec);
 	put_listing(f, code, opts);
+	put_outside(f, t, code, p);
 	fprintf(f, "\n%s instructions per event, %s of them here and %s outside (helpers, maps, the test "
 		   "run);\nnothing is subtracted. Counted under %s %s (-cpu %s), between windows of %lld "
 		   "events.\n",

@@ -4,6 +4,7 @@
  * of one's own; without one it runs its windows all the same, and nobody counts.
  */
 #include <errno.h>
+#include <link.h>
 
 #include "commands.h"
 #include "count/windows.h"
@@ -13,11 +14,21 @@
 
 #define DEFAULT_ROUNDS 1
 
-/* Where each function lies, which listings leave out. */
+/* The program itself is the first that is told of. */
+static int take_base(struct dl_phdr_info *info, size_t size, void *base)
+{
+	*(uint64_t *)base = info->dlpi_addr;
+	return 1;
+}
+
+/* Where each function lies, and this program itself, which listings leave out. */
 static void add_addresses(json_t *code, const struct dump_prog *prog)
 {
 	json_t *funcs = json_object_get(code, "functions");
+	uint64_t base = 0;
 
+	dl_iterate_phdr(take_base, &base);
+	json_object_set_new(code, "base", json_integer((json_int_t)base));
 	for (uint32_t i = 0; i < prog->nr_funcs; i++)
 		json_object_set_new(json_array_get(funcs, i), "address",
 				    json_integer((json_int_t)prog->funcs[i].addr));

@@ -25,6 +25,8 @@ in_out "*instructions per event, * of them here and 0 outside (helpers, maps, th
 grep -q '^;' out && die "source lines in spite of --no-source"
 expect 0 "$BPFLAB" dump --counts --on user:inline_percpu=off arr-inc
 in_out "; inc.bpf.c:*: *"
+in_out "outside:"
+grep -q "^ *[1-9][0-9]*  [a-z_]*lookup[a-z_]*$" out || die "no helper by its name: $(cat out)"
 in_out "*instructions per event, * of them here and 1[0-9]* outside *"
 
 usage_error "--counts goes without --xlated: machine code is executed" dump --counts --xlated arr-inc

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "count/symbols.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add(struct symbols *s, const GElf_Sym *sym, const char *name)
+{
+	if (s->nr == s->max) {
+		size_t max = s->max ? 2 * s->max : 1024;
+		struct symbol *grown = realloc(s->items, max * sizeof(*grown));
+
+		if (!grown)
+			return; /* an address without a name */
+		s->items = grown;
+		s->max = max;
+	}
+	s->items[s->nr].addr = sym->st_value;
+	s->items[s->nr].size = sym->st_size;
+	s->items[s->nr].name = strdup(name);
+	s->nr += s->items[s->nr].name != NULL;
+}
+
+static void read_table(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t nr = data && sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FUNC ||
+		    !sym.st_size)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (name)
+			add(s, &sym, name);
+	}
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+void symbols_read(struct symbols *s, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	Elf *elf;
+
+	memset(s, 0, sizeof(*s));
+	elf_version(EV_CURRENT);
+	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	while (elf && (scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			read_table(s, elf, scn, &sh);
+	if (elf)
+		elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+	if (s->nr)
+		qsort(s->items, s->nr, sizeof(*s->items), by_address);
+}
+
+void symbols_release(struct symbols *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		free(s->items[i].name);
+	free(s->items);
+	memset(s, 0, sizeof(*s));
+}
+
+const struct symbol *symbols_find(const struct symbols *s, uint64_t addr)
+{
+	size_t lo = 0, hi = s->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->items[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr - s->items[lo - 1].addr < s->items[lo - 1].size ? &s->items[lo - 1] : NULL;
+}
