@@ -30,6 +30,7 @@ int cmd_dump_counts(const struct opts *opts); /* --counts */
  * cannot be had. Only dump wants it.
  */
 void dump_fix_addresses(char **argv);
+int cmd_profile(const struct opts *opts);
 int cmd_noise(const struct opts *opts);
 int cmd_report(const struct opts *opts);
 int cmd_history(const struct opts *opts);

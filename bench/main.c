@@ -64,6 +64,8 @@ static int run_command(const struct opts *opts)
 		return cmd_compare(opts);
 	case CMD_DUMP:
 		return cmd_dump(opts);
+	case CMD_PROFILE:
+		return cmd_profile(opts);
 	case CMD_NOISE:
 		return cmd_noise(opts);
 	case CMD_REPORT:

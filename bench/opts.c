@@ -44,6 +44,8 @@ static const struct {
 	  "is B faster than A? two targets, two object files, or two result files" },
 	{ "dump", CMD_DUMP, "BENCH | PROG.bpf.o [PROGRAM]",
 	  "the code a program became, or the difference of two" },
+	{ "profile", CMD_PROFILE, "BENCH | GLOB...",
+	  "where the time goes: programs, trampolines, helpers; or where two targets differ" },
 	{ "noise", CMD_NOISE, "[BENCH | GLOB]...",
 	  "the smallest difference this machine can show in 1, 10 and 60 seconds" },
 	{ "report", CMD_REPORT, "FILE...", "a page with plots, or another form, of stored results" },
@@ -222,7 +224,7 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 /* Commands that run benches; a gate of the history does. */
 #define CMD_MEASURE (CMD_RUN | CMD_COMPARE | CMD_NOISE | CMD_HISTORY)
 /* Commands whose benches take parameters. */
-#define CMD_PARAMS (CMD_MEASURE | CMD_WINDOWS)
+#define CMD_PARAMS (CMD_MEASURE | CMD_WINDOWS | CMD_PROFILE)
 /* Commands that compare; a gate of the history does. */
 #define CMD_SIDES (CMD_COMPARE | CMD_HISTORY)
 /* All but help. */
@@ -235,7 +237,7 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 /* clang-format off */
 static const struct opt_row option_table[] = {
 	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off, vm:6.12 (repeatable)",
-	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE | CMD_WINDOWS, parse_list,
+	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE | CMD_WINDOWS | CMD_PROFILE, parse_list,
 	  AT(on) },
 	{ 0, "on", "TARGET", "where to load (user; repeatable)",
 	  "a target, such as user, host or user:jit=off", CMD_DUMP, parse_list, AT(on) },
@@ -250,6 +252,8 @@ static const struct opt_row option_table[] = {
 	  "x86_64 or arm64", CMD_DUMP, parse_arch, AT(arch) },
 	{ 0, "diff", "A B", "the difference of two targets, or of two object files",
 	  "two targets or two object files", CMD_DUMP, parse_list, AT(diff), 0, 0, 2 },
+	{ 0, "diff", "A B", "where two targets differ", "two targets", CMD_PROFILE, parse_list, AT(diff),
+	  0, 0, 2 },
 	{ 0, "bytes", NULL, "also the bytes of each instruction", NULL, CMD_DUMP, parse_flag,
 	  AT(bytes) },
 	{ 0, "no-source", NULL, "without source lines", NULL, CMD_DUMP, parse_flag, AT(no_source) },
@@ -258,7 +262,7 @@ static const struct opt_row option_table[] = {
 	{ 'd', "duration", "SEC", "stop after this long, decided or not (no limit)",
 	  "a number of seconds above 0", CMD_SIDES, parse_seconds, AT(duration), 1 },
 	{ 'd', "duration", "SEC", "length for each bench and target (5)",
-	  "a number of seconds above 0", CMD_NOISE, parse_seconds, AT(duration), 1 },
+	  "a number of seconds above 0", CMD_NOISE | CMD_PROFILE, parse_seconds, AT(duration), 1 },
 	{ 'w', "warmup", "SEC", "longest warm-up of each bench (1)",
 	  "a number of seconds", CMD_MEASURE, parse_seconds, AT(warmup) },
 	{ 0, "quads", "N", "exactly N quads of each bench (looks at 40, 80, 160, 320)",
@@ -287,13 +291,13 @@ static const struct opt_row option_table[] = {
 	{ 0, "runs", "N", "with --count: processes that count, which have to agree (10)",
 	  "a whole number from 1 to 1000", CMD_RUN | CMD_COMPARE, parse_u32, AT(runs), 1, 1000 },
 	{ 'p', "producers", "N", "threads that run the bench at the same time (1)",
-	  "a whole number from 1 to 1024", CMD_MEASURE, parse_u32, AT(producers), 1, MAX_PRODUCERS },
+	  "a whole number from 1 to 1024", CMD_PARAMS, parse_u32, AT(producers), 1, MAX_PRODUCERS },
 	{ 'c', "consumers", "N", "consumer threads; these benches have none (0)",
 	  "a whole number", CMD_RUN, parse_u32, AT(consumers), 0, MAX_PRODUCERS },
 	{ 'a', "affinity", NULL, "pin each producer to a CPU, from CPU 0 on",
-	  NULL, CMD_MEASURE, parse_flag, AT(affinity) },
+	  NULL, CMD_PARAMS, parse_flag, AT(affinity) },
 	{ 0, "prod-affinity", "CPUSET", "pin producers to these CPUs, as in 0-3,5; implies -a",
-	  "a set of CPUs, as in 0-3,5", CMD_MEASURE, parse_prod_cpus, 0 },
+	  "a set of CPUs, as in 0-3,5", CMD_PARAMS, parse_prod_cpus, 0 },
 	{ 0, "cons-affinity", "CPUSET", "the same for consumers; implies -a",
 	  "a set of CPUs, as in 0-3,5", CMD_MEASURE, parse_cons_cpus, 0 },
 	{ 0, "nr_loops", "N", "iterations of one loop in the bpf-loop benches (10)",
@@ -315,7 +319,7 @@ static const struct opt_row option_table[] = {
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
 	  "a file name, or -", CMD_MEASURE, parse_string, AT(json) },
-	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_KERNEL,
+	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_KERNEL | CMD_PROFILE,
 	  parse_flag, AT(json_stdout) },
 	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
 	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(csv) },

@@ -21,6 +21,7 @@ enum command {
 	CMD_HELP = 1u << 3,
 	CMD_COMPARE = 1u << 4,
 	CMD_NOISE = 1u << 5,
+	CMD_PROFILE = 1u << 15,
 	CMD_DUMP = 1u << 12,
 	CMD_REPORT = 1u << 10,
 	CMD_HISTORY = 1u << 11,

@@ -83,6 +83,23 @@ const char *kallsyms_name(uint64_t addr)
 	return lo < nr_symbols && symbols[lo].addr == addr ? symbols[lo].name : NULL;
 }
 
+const char *kallsyms_near(uint64_t addr)
+{
+	size_t lo = 0, hi;
+
+	load();
+	hi = nr_symbols;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (symbols[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && symbols[lo - 1].addr ? symbols[lo - 1].name : NULL;
+}
+
 uint64_t kallsyms_addr(const char *name)
 {
 	load();

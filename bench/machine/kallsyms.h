@@ -9,6 +9,9 @@
 /* The symbol at exactly @addr, NULL if there is none or addresses are hidden (kptr_restrict). */
 const char *kallsyms_name(uint64_t addr);
 
+/* The last symbol at or below @addr, NULL if there is none or addresses are hidden. */
+const char *kallsyms_near(uint64_t addr);
+
 /* The address of @name, 0 if unknown. */
 uint64_t kallsyms_addr(const char *name);
 

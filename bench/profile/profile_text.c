@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A profile as a table, the difference of two, and as JSON. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "report/report_json.h"
+#include "util/json_line.h"
+
+#define LEAST_SHARE 0.002 /* rows below it are added up */
+#define NORMAL_95 1.959964
+
+static void print_head(FILE *f, const struct profile *p)
+{
+	fprintf(f, "%s on %s: %.4g ns an event, with the trigger and what counts; %llu samples in %.1f s of CPU time\n",
+		p->point->label, p->point->inst.target->spec, p->ns_per_event,
+		(unsigned long long)p->samples, p->seconds);
+	fprintf(f, "(%s%s)\n", p->sampler, p->lost ? "; some were lost" : "");
+}
+
+void profile_print(FILE *f, const struct profile *p)
+{
+	uint64_t rest = 0;
+
+	print_head(f, p);
+	fprintf(f, "\n%8s  %-16s  %9s  %-10s  %s\n", "share", "95 % CI", "ns/event", "kind", "symbol");
+	for (size_t i = 0; i < p->nr_rows; i++) {
+		const struct profile_row *row = &p->rows[i];
+
+		if (row->share < LEAST_SHARE) {
+			rest += row->samples;
+			continue;
+		}
+		fprintf(f, "%6.1f %%  [%5.1f, %5.1f] %%  %9.3f  %-10s  %s\n", 100 * row->share,
+			100 * row->low, 100 * row->high, row->share * p->ns_per_event,
+			code_kind_name(row->symbol.kind), row->symbol.name);
+	}
+	if (rest)
+		fprintf(f, "%6.1f %%  %16s  %9.3f  %-10s  symbols below %.1f %% each\n",
+			100 * (double)rest / (double)p->samples, "",
+			(double)rest / (double)p->samples * p->ns_per_event, "", 100 * LEAST_SHARE);
+}
+
+/* ---- differences ---- */
+
+struct change {
+	struct code_symbol symbol;
+	double share[2];
+	double ns[2];
+	double half; /* of the interval of ns[1] - ns[0] */
+};
+
+static const struct profile_row *find_row(const struct profile *p, const struct code_symbol *symbol)
+{
+	for (size_t i = 0; i < p->nr_rows; i++)
+		if (p->rows[i].symbol.kind == symbol->kind &&
+		    !strcmp(p->rows[i].symbol.name, symbol->name))
+			return &p->rows[i];
+	return NULL;
+}
+
+/* The variance of a symbol's time: that of a share of so many samples. */
+static double variance(const struct profile *p, double share)
+{
+	return p->ns_per_event * p->ns_per_event * share * (1 - share) / (double)p->samples;
+}
+
+static struct change change_of(const struct profile *a, const struct profile *b,
+			       const struct code_symbol *symbol)
+{
+	const struct profile_row *rows[2] = { find_row(a, symbol), find_row(b, symbol) };
+	const struct profile *p[2] = { a, b };
+	struct change c = { .symbol = *symbol };
+	double sum = 0;
+
+	for (int i = 0; i < 2; i++) {
+		c.share[i] = rows[i] ? rows[i]->share : 0;
+		c.ns[i] = c.share[i] * p[i]->ns_per_event;
+		sum += variance(p[i], c.share[i]);
+	}
+	c.half = NORMAL_95 * sqrt(sum);
+	return c;
+}
+
+static int by_change(const void *x, const void *y)
+{
+	const struct change *a = x, *b = y;
+	double da = fabs(a->ns[1] - a->ns[0]), db = fabs(b->ns[1] - b->ns[0]);
+
+	return da > db ? -1 : da < db;
+}
+
+static void print_change(FILE *f, const struct change *c)
+{
+	double diff = c->ns[1] - c->ns[0];
+
+	fprintf(f, "%9.3f  %9.3f  %+9.3f  ± %7.3f %s  %-10s  %s\n", c->ns[0], c->ns[1], diff, c->half,
+		fabs(diff) > c->half ? "*" : " ", code_kind_name(c->symbol.kind), c->symbol.name);
+}
+
+void profile_print_diff(FILE *f, const struct profile *a, const struct profile *b)
+{
+	struct change *changes = calloc(a->nr_rows + b->nr_rows + 1, sizeof(*changes));
+	double total = b->ns_per_event - a->ns_per_event;
+	size_t nr = 0;
+
+	if (!changes)
+		return;
+	for (size_t i = 0; i < a->nr_rows; i++)
+		changes[nr++] = change_of(a, b, &a->rows[i].symbol);
+	for (size_t i = 0; i < b->nr_rows; i++)
+		if (!find_row(a, &b->rows[i].symbol))
+			changes[nr++] = change_of(a, b, &b->rows[i].symbol);
+	qsort(changes, nr, sizeof(changes[0]), by_change);
+	fprintf(f, "A: ");
+	print_head(f, a);
+	fprintf(f, "B: ");
+	print_head(f, b);
+	fprintf(f, "\nns an event; *: more than sampling explains (95 %%)\n%9s  %9s  %9s  %9s    %-10s  %s\n",
+		"A", "B", "B - A", "", "kind", "symbol");
+	for (size_t i = 0; i < nr; i++)
+		if (fmax(changes[i].share[0], changes[i].share[1]) >= LEAST_SHARE)
+			print_change(f, &changes[i]);
+	fprintf(f, "%9.3f  %9.3f  %+9.3f  %9s    %-10s  all\n", a->ns_per_event, b->ns_per_event, total,
+		"", "");
+	free(changes);
+}
+
+/* ---- JSON ---- */
+
+int profile_json(FILE *f, const struct profile *p)
+{
+	json_t *rows = json_array(), *o;
+
+	for (size_t i = 0; i < p->nr_rows; i++) {
+		const struct profile_row *row = &p->rows[i];
+
+		json_array_append_new(rows, json_pack(
+			"{s:s, s:s, s:I, s:f, s:[f,f], s:o}", "symbol", row->symbol.name, "kind",
+			code_kind_name(row->symbol.kind), "samples", (json_int_t)row->samples, "share",
+			row->share, "ci95", row->low, row->high, "ns_per_event",
+			number(row->share * p->ns_per_event)));
+	}
+	o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:f, s:o, s:s, s:o}", "schema",
+		      "bpflab.profile/1", "bench", p->point->inst.bench->name, "target",
+		      p->point->inst.target->spec, "variant",
+		      report_json_variant(p->point->inst.target), "params",
+		      report_json_params(&p->point->inst), "samples", (json_int_t)p->samples, "lost",
+		      (json_int_t)p->lost, "events", (json_int_t)p->events, "seconds", p->seconds,
+		      "ns_per_event", number(p->ns_per_event), "sampler", p->sampler, "rows", rows);
+	return json_line_put(f, o);
+}
