@@ -127,6 +127,8 @@ static enum code_kind kind_of_function(const char *name)
 		"run_fmod_ret", "bpfu_prog_run",
 	};
 
+	if (!strcmp(name, "bpfu_helper_by_id") || !strcmp(name, "bpfu_helper_name"))
+		return CODE_LIBRARY;
 	if (begins(name, "bpfu_helper_") || begins(name, "bpfu_fentry_test") ||
 	    begins(name, "bpfu_modify_return_test"))
 		return CODE_HELPER;
@@ -142,7 +144,7 @@ static int add_function(struct symbols *s, uint64_t base, const GElf_Sym *sym, c
 	char text[CODE_NAME_MAX];
 	int err;
 
-	if (begins(name, "bpfu_helper_"))
+	if (kind == CODE_HELPER && begins(name, "bpfu_helper_"))
 		snprintf(text, sizeof(text), "bpf_%s", name + strlen("bpfu_helper_"));
 	else if (kind == CODE_HELPER)
 		snprintf(text, sizeof(text), "bpf_%s", name + strlen("bpfu_"));
