@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What `bpflab compare --why` shows under a verdict: the code of A and B, and how it differs. */
+/*
+ * What `bpflab compare --why` shows under a verdict: the code of A and B, how it differs, and where the
+ * time of both goes.
+ */
 #include "cmd/compare_live.h"
 
 #include <errno.h>
@@ -8,6 +11,9 @@
 
 #include "dump/dump_view.h"
 #include "dump/listing_diff.h"
+#include "profile/profile.h"
+
+#define PROFILE_SECONDS 0.5 /* of each side */
 
 struct side {
 	struct dump_prog prog;
@@ -81,13 +87,44 @@ static int explain(struct comparison_row *row, bool jited, struct errline *e)
 	return err;
 }
 
+/* Where A and B spend their time, below the difference of the code; nothing if it cannot be had. */
+static void add_profiles(struct comparison_row *row)
+{
+	struct point *points[2] = { &row->arms[QUAD_A].live, &row->arms[QUAD_B].live };
+	struct profile p[2];
+	struct errline ignored;
+	char *text = NULL;
+	size_t size;
+	FILE *f = NULL;
+
+	for (int i = 0; i < 2; i++)
+		if (!points[i]->label[0])
+			memcpy(points[i]->label, row->label, sizeof(points[i]->label));
+	if (!profile_run(points, 2, PROFILE_SECONDS, p, &ignored))
+		f = open_memstream(&text, &size);
+	if (f) {
+		fprintf(f, "%s\n", row->why);
+		profile_print_diff(f, &p[0], &p[1]);
+		if (!fclose(f)) {
+			free(row->why);
+			row->why = text;
+		} else {
+			free(text);
+		}
+	}
+	profile_release(&p[0]);
+	profile_release(&p[1]);
+}
+
 void compare_explain(struct comparison_row *row)
 {
 	struct errline e;
 	size_t size = sizeof(e.text) + 2;
 
-	if (!explain(row, true, &e) || !explain(row, false, &e))
+	if (!explain(row, true, &e) || !explain(row, false, &e)) {
+		add_profiles(row);
 		return;
+	}
 	row->why = malloc(size);
 	if (row->why)
 		snprintf(row->why, size, "%s\n", e.text);

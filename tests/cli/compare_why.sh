@@ -5,6 +5,8 @@ side() { "$BPFLAB" compare user:inline_percpu=off user:inline_percpu=on glob-arr
 expect 0 side --why --json r.json
 in_out "What differs in glob-arr-inc:"
 in_out "instructions *"
+in_out "ns an event; *"
+in_out "*helper      bpf_get_smp_processor_id*"
 grep -q "^+ .*fs:\|^+ .*mrs\|^[+].*per CPU" out || in_out "+ *"
 json r.json "'instructions' in r[0]['why']['Difference of the code']"
 expect 0 "$BPFLAB" report r.json -o page.html
