@@ -176,18 +176,26 @@ static json_t *unavailable_json(const struct point *pt)
 			 pt->error.text);
 }
 
-int report_json(FILE *f, const struct report *r)
+/* The unavailable ones from @from up to @until, or to the last. */
+static int put_unavailable(FILE *f, const struct suite *s, size_t *from, const struct point *until)
 {
 	int err = 0;
 
-	/* in the order of the points, whichever have a result */
-	for (size_t i = 0, next = 0; i < r->suite->nr_points && !err; i++) {
-		const struct point *pt = &r->suite->points[i];
-
-		if (pt->unavailable)
-			err = json_line_put(f, unavailable_json(pt));
-		else if (next < r->nr_results && r->results[next].point == pt)
-			err = json_line_put(f, result_json(r, &r->results[next++]));
-	}
+	for (; *from < s->nr_points && &s->points[*from] != until && !err; ++*from)
+		if (s->points[*from].unavailable)
+			err = json_line_put(f, unavailable_json(&s->points[*from]));
 	return err;
+}
+
+int report_json(FILE *f, const struct report *r)
+{
+	size_t next = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < r->nr_results && !err; i++) {
+		err = put_unavailable(f, r->suite, &next, r->results[i].point);
+		if (!err)
+			err = json_line_put(f, result_json(r, &r->results[i]));
+	}
+	return err ? err : put_unavailable(f, r->suite, &next, NULL);
 }
