@@ -4,8 +4,8 @@
  *
  *	waiting -> booting --ready--> running --exit, signal, failed--> ending -> done
  *
- * It is heard of at least once a second while it runs; silence for SILENCE_SECONDS means that it hangs,
- * whatever it is doing. A guest that ends before it said how its command ended has crashed.
+ * It is heard of at least once a second while it runs. Silence means that it hangs, whatever it is doing: for
+ * a minute, if it had half of that on a CPU; on a machine that is busy with other things it is given five. A guest that ends before it said how its command ended has crashed.
  */
 #include "vm/guest_run.h"
 
@@ -21,6 +21,8 @@
 #include "vm/subprocess.h"
 
 #define SILENCE_SECONDS 60
+#define SILENCE_CPU_SECONDS 30
+#define SILENCE_MOST_SECONDS 300
 #define END_SECONDS 15 /* to power off */
 #define MAX_TEXT (256u << 20)
 
@@ -30,6 +32,17 @@ uint64_t guest_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The CPU time that @pid has had, in seconds. */
+static double cpu_of(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
 /* -------------------------------------------------------------- starting */
@@ -205,6 +218,7 @@ void guest_run_read(struct guest_run *r, enum guest_pipe p, bool echo)
 		return;
 	}
 	r->last_ns = guest_now_ns();
+	r->last_cpu = cpu_of(r->pid);
 	if (p == PIPE_CONSOLE)
 		keep_end(g->console, sizeof(g->console), buf, (size_t)len);
 	else if (p == PIPE_QEMU)
@@ -332,7 +346,8 @@ void guest_run_check(struct guest_run *r, bool echo)
 		finish(r);
 	} else if (r->state == GUEST_ENDING && quiet > END_SECONDS) {
 		guest_run_kill(r); /* it has said all that matters */
-	} else if (quiet > SILENCE_SECONDS) {
+	} else if (quiet > SILENCE_MOST_SECONDS ||
+		   (quiet > SILENCE_SECONDS && cpu_of(r->pid) - r->last_cpu > SILENCE_CPU_SECONDS)) {
 		too_long(r, "nothing was heard of it", quiet);
 	} else if (all > r->g->max_seconds) {
 		too_long(r, "it ran", all);

@@ -20,6 +20,7 @@ struct guest_run {
 	pid_t pid;
 	int pipes[NR_GUEST_PIPES]; /* our ends, -1 once at their end */
 	uint64_t start_ns, last_ns; /* when it was started, and last heard */
+	double last_cpu;           /* the seconds of CPU it had had then */
 	char line[600];            /* of the control port, as far as it came */
 	char qemu_said[512];       /* what QEMU itself wrote */
 	bool has_end;

@@ -14,6 +14,7 @@ struct machine_kind {
 	const char *package;  /* of Debian, that has it */
 	const char *board[4]; /* its arguments, up to NULL */
 	const char *console;  /* of the kernel's command line */
+	const char *cmdline;  /* what else it has there for this machine, "" or with a blank in front */
 };
 
 /* By name or alias; NULL if there is no such machine. */

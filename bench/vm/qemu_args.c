@@ -111,7 +111,8 @@ static void add_kernel(struct qemu_args *a, const struct vm_spec *spec, const st
 	add(a, files->initrd);
 	add(a, "-append");
 	addf(a, "console=%s quiet loglevel=4 panic=-1 oops=panic cryptomgr.notests=1 "
-	     "randomize_kstack_offset=off nokaslr rcupdate.rcu_expedited=1%s%s", spec->machine->console,
+	     "randomize_kstack_offset=off nokaslr rcupdate.rcu_expedited=1%s%s%s",
+	     spec->machine->console, spec->machine->cmdline,
 	     spec->cmdline[0] ? " " : "", spec->cmdline);
 }
 

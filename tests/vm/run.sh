@@ -49,7 +49,7 @@ line verifier-insns 120 insn_cases
 for object in "$build"/tests/verifier/verifier_*.o; do
 	name=$(basename "$object" .o)
 	pack "$object"
-	line "${name/_/-}" 120 run_objects "/bpflab/files/$(basename "$object")"
+	line "${name/_/-}" 400 run_objects "/bpflab/files/$(basename "$object")"
 done
 for exe in probe_kprobe probe_tramp; do
 	program "$build/tests/probe/$exe"
@@ -69,7 +69,7 @@ known() {
 failed=0
 for kernel in "$@"; do
 	name=${kernel%%,*}
-	"$bpflab" kernel exec "$kernel,mem=1024" "${files[@]}" -- \
+	"$bpflab" kernel exec "$kernel,mem=1024" --timeout 1800 "${files[@]}" -- \
 		"$work/guest_suite" list >"$work/out" || {
 		echo "FAIL $kernel: it did not run"
 		failed=1
