@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "commands.h"
-#include "count/profile.h"
-#include "count/symbols.h"
+#include "count/places.h"
+#include "count/elf_symbols.h"
 #include "result/record.h"
 #include "util/interrupt.h"
 #include "util/json_line.h"
@@ -91,20 +91,20 @@ static int by_times(const void *a, const void *b)
 }
 
 /* Functions of bpflab by their times. False without memory. */
-static bool find_outside(struct outside *o, const json_t *code, const struct profile *p,
-			 const struct symbols *s)
+static bool find_outside(struct outside *o, const json_t *code, const struct count_places *p,
+			 const struct elf_symbols *s)
 {
 	uint64_t base = (uint64_t)json_integer_value(json_object_get(code, "base"));
 
 	o->nr = 0;
 	o->funcs = calloc(p->nr + 1, sizeof(*o->funcs));
 	for (size_t i = 0; i < p->nr && o->funcs; i++) {
-		const struct profile_place *place = &p->places[i];
-		const struct symbol *symbol;
+		const struct count_place *place = &p->places[i];
+		const struct elf_symbol *symbol;
 
 		if (!place->times || is_inside(code, place->addr))
 			continue;
-		symbol = symbols_find(s, place->addr - base);
+		symbol = elf_symbols_find(s, place->addr - base);
 		add_outside(o, symbol ? symbol->name : "(without a name)", place->times);
 	}
 	if (o->funcs)
@@ -113,13 +113,13 @@ static bool find_outside(struct outside *o, const json_t *code, const struct pro
 }
 
 static void put_outside(FILE *f, const struct count_target *t, const json_t *code,
-			const struct profile *p)
+			const struct count_places *p)
 {
-	struct symbols symbols;
+	struct elf_symbols symbols;
 	struct outside o;
 	char text[64];
 
-	symbols_read(&symbols, t->emulator.guest);
+	elf_symbols_read(&symbols, t->emulator.guest);
 	if (find_outside(&o, code, p, &symbols) && o.nr) {
 		fprintf(f, "\noutside:\n");
 		for (size_t i = 0; i < o.nr; i++)
@@ -129,7 +129,7 @@ static void put_outside(FILE *f, const struct count_target *t, const json_t *cod
 				o.funcs[i].name);
 	}
 	free(o.funcs);
-	symbols_release(&symbols);
+	elf_symbols_release(&symbols);
 }
 
 /* ---- views ---- */
@@ -141,7 +141,7 @@ static uint64_t address_of(const json_t *func, const json_t *insn)
 }
 
 /* "times" of each instruction; *@inside: their sum per event. */
-static void annotate(json_t *code, const struct profile *p, struct fraction *inside)
+static void annotate(json_t *code, const struct count_places *p, struct fraction *inside)
 {
 	struct fraction sum = fraction_make(0, 1);
 	json_t *func, *insn;
@@ -149,7 +149,7 @@ static void annotate(json_t *code, const struct profile *p, struct fraction *ins
 
 	json_array_foreach(json_object_get(code, "functions"), i, func)
 		json_array_foreach(json_object_get(func, "instructions"), k, insn) {
-			struct fraction times = profile_at(p, address_of(func, insn));
+			struct fraction times = count_places_at(p, address_of(func, insn));
 
 			json_object_set_new(insn, "times", json_pack("[I, I]", (json_int_t)times.num,
 								     (json_int_t)times.den));
@@ -208,7 +208,7 @@ static void put_listing(FILE *f, const json_t *code, const struct opts *opts)
 }
 
 static void print_text(FILE *f, const struct count_target *t, const json_t *code,
-		       const struct profile *p, struct fraction inside, const struct opts *opts)
+		       const struct count_places *p, struct fraction inside, const struct opts *opts)
 {
 	const struct count_point *pt = &t->points[0];
 	const struct fraction all = fraction_make(p->insns, p->events);
@@ -226,7 +226,7 @@ static void print_text(FILE *f, const struct count_target *t, const json_t *code
 		t->emulator.version, t->emulator.cpu, (long long)p->events);
 }
 
-static int print(struct count_target *t, const struct profile *p, const struct opts *opts,
+static int print(struct count_target *t, const struct count_places *p, const struct opts *opts,
 		 struct errline *e)
 {
 	json_t *code = json_object_get(t->points[0].line, "code");
@@ -251,17 +251,17 @@ static int print(struct count_target *t, const struct profile *p, const struct o
 int cmd_dump_counts(const struct opts *opts)
 {
 	struct count_target t = { 0 };
-	struct profile p = { 0 };
+	struct count_places p = { 0 };
 	struct errline e = { "" };
 	int err = check(opts, &e);
 
 	if (!err)
 		err = init_target(&t, opts, &e);
 	if (!err)
-		err = profile_measure(&p, &t, opts->args[0], opts, &e);
+		err = count_places_measure(&p, &t, opts->args[0], opts, &e);
 	if (!err)
 		err = print(&t, &p, opts, &e);
-	profile_release(&p);
+	count_places_release(&p);
 	count_target_release(&t);
 	if (interrupt_signal())
 		return EXIT_INTERRUPTED + interrupt_signal();

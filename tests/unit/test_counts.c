@@ -13,7 +13,7 @@
 
 #include "compare/counts_compare.h"
 #include "count/counts.h"
-#include "count/profile.h"
+#include "count/places.h"
 #include "stats/fraction.h"
 
 static void assert_fraction(struct fraction f, int64_t num, int64_t den)
@@ -178,21 +178,21 @@ static void profiles(void **state)
 {
 	const char *counts = "v 1\nw 1 30 1\np 10 20\np 20 10\nw 2 1 1\np 30 1\nw 3 9 1\np 20 6\np 40 3\n"
 			     "q 3\n";
-	struct profile p = { .events = 4 };
+	struct count_places p = { .events = 4 };
 	struct errline e;
 	int64_t sum;
 
-	assert_int_equal(profile_add(&p, counts, 1, 1, &sum, &e), 0);
+	assert_int_equal(count_places_add(&p, counts, 1, 1, &sum, &e), 0);
 	assert_int_equal(sum, 30);
-	assert_int_equal(profile_add(&p, counts, 3, -1, &sum, &e), 0);
+	assert_int_equal(count_places_add(&p, counts, 3, -1, &sum, &e), 0);
 	assert_int_equal(sum, 9);
-	profile_sort(&p);
+	count_places_sort(&p);
 	assert_int_equal(p.nr, 3);
-	assert_fraction(profile_at(&p, 0x10), 5, 1);
-	assert_fraction(profile_at(&p, 0x20), 1, 1);
-	assert_fraction(profile_at(&p, 0x40), -3, 4);
-	assert_fraction(profile_at(&p, 0x30), 0, 1); /* of another window */
-	profile_release(&p);
+	assert_fraction(count_places_at(&p, 0x10), 5, 1);
+	assert_fraction(count_places_at(&p, 0x20), 1, 1);
+	assert_fraction(count_places_at(&p, 0x40), -3, 4);
+	assert_fraction(count_places_at(&p, 0x30), 0, 1); /* of another window */
+	count_places_release(&p);
 }
 
 static struct counts_side side(int64_t value, int64_t lo, int64_t hi, size_t equal)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "count/symbols.h"
+#include "count/elf_symbols.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add(struct symbols *s, const GElf_Sym *sym, const char *name)
+static void add(struct elf_symbols *s, const GElf_Sym *sym, const char *name)
 {
 	if (s->nr == s->max) {
 		size_t max = s->max ? 2 * s->max : 1024;
-		struct symbol *grown = realloc(s->items, max * sizeof(*grown));
+		struct elf_symbol *grown = realloc(s->items, max * sizeof(*grown));
 
 		if (!grown)
 			return; /* an address without a name */
@@ -24,7 +24,7 @@ static void add(struct symbols *s, const GElf_Sym *sym, const char *name)
 	s->nr += s->items[s->nr].name != NULL;
 }
 
-static void read_table(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+static void read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t nr = data && sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
@@ -44,12 +44,12 @@ static void read_table(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shd
 
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct elf_symbol *x = a, *y = b;
 
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-void symbols_read(struct symbols *s, const char *path)
+void elf_symbols_read(struct elf_symbols *s, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Elf_Scn *scn = NULL;
@@ -70,7 +70,7 @@ void symbols_read(struct symbols *s, const char *path)
 		qsort(s->items, s->nr, sizeof(*s->items), by_address);
 }
 
-void symbols_release(struct symbols *s)
+void elf_symbols_release(struct elf_symbols *s)
 {
 	for (size_t i = 0; i < s->nr; i++)
 		free(s->items[i].name);
@@ -78,7 +78,7 @@ void symbols_release(struct symbols *s)
 	memset(s, 0, sizeof(*s));
 }
 
-const struct symbol *symbols_find(const struct symbols *s, uint64_t addr)
+const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, uint64_t addr)
 {
 	size_t lo = 0, hi = s->nr;
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "count/profile.h"
+#include "count/places.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int add_place(struct profile *p, uint64_t addr, int64_t times, struct errline *e)
+static int add_place(struct count_places *p, uint64_t addr, int64_t times, struct errline *e)
 {
 	if (p->nr == p->max) {
 		size_t max = p->max ? 2 * p->max : 1024;
-		struct profile_place *grown = realloc(p->places, max * sizeof(*grown));
+		struct count_place *grown = realloc(p->places, max * sizeof(*grown));
 
 		if (!grown)
 			return errline_set(e, -ENOMEM, "out of memory");
 		p->places = grown;
 		p->max = max;
 	}
-	p->places[p->nr++] = (struct profile_place){ addr, times };
+	p->places[p->nr++] = (struct count_place){ addr, times };
 	return 0;
 }
 
-int profile_add(struct profile *p, const char *counts, size_t number, int sign, int64_t *sum,
+int count_places_add(struct count_places *p, const char *counts, size_t number, int sign, int64_t *sum,
 		struct errline *e)
 {
 	bool inside = false;
@@ -44,12 +44,12 @@ int profile_add(struct profile *p, const char *counts, size_t number, int sign, 
 
 static int by_address(const void *a, const void *b)
 {
-	const struct profile_place *x = a, *y = b;
+	const struct count_place *x = a, *y = b;
 
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-void profile_sort(struct profile *p)
+void count_places_sort(struct count_places *p)
 {
 	size_t nr = 0;
 
@@ -65,16 +65,16 @@ void profile_sort(struct profile *p)
 	p->nr = nr + 1;
 }
 
-struct fraction profile_at(const struct profile *p, uint64_t addr)
+struct fraction count_places_at(const struct count_places *p, uint64_t addr)
 {
-	const struct profile_place key = { .addr = addr };
-	const struct profile_place *found =
+	const struct count_place key = { .addr = addr };
+	const struct count_place *found =
 		p->nr ? bsearch(&key, p->places, p->nr, sizeof(key), by_address) : NULL;
 
 	return fraction_make(found ? found->times : 0, p->events);
 }
 
-void profile_release(struct profile *p)
+void count_places_release(struct count_places *p)
 {
 	free(p->places);
 	memset(p, 0, sizeof(*p));
@@ -97,7 +97,7 @@ static size_t find_window(const json_t *line, const char *size, int64_t *insns)
 }
 
 /* Both windows of the first and only point of @t, and whether their places add up to them. */
-static int take(struct profile *p, const json_t *line, const char *counts, struct errline *e)
+static int take(struct count_places *p, const json_t *line, const char *counts, struct errline *e)
 {
 	int64_t ops = json_integer_value(json_object_get(line, "ops"));
 	int64_t insns = 0, sum;
@@ -107,17 +107,17 @@ static int take(struct profile *p, const json_t *line, const char *counts, struc
 	for (int k = 0; k < 2 && !err; k++) {
 		size_t number = find_window(line, k ? "N/8" : "N", &insns);
 
-		err = profile_add(p, counts, number, k ? -1 : 1, &sum, e);
+		err = count_places_add(p, counts, number, k ? -1 : 1, &sum, e);
 		if (!err && (!number || sum != insns))
 			err = errline_set(e, -EPROTO, "the places of window %zu add up to %" PRId64
 					  " instructions, not %" PRId64, number, sum, insns);
 		p->insns += k ? -sum : sum;
 	}
-	profile_sort(p);
+	count_places_sort(p);
 	return err;
 }
 
-int profile_measure(struct profile *p, struct count_target *t, const char *bench,
+int count_places_measure(struct count_places *p, struct count_target *t, const char *bench,
 		    const struct opts *opts, struct errline *e)
 {
 	struct emulated res;
