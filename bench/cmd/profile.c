@@ -2,6 +2,7 @@
 /* `bpflab profile`: where the time of benches goes, or where two targets differ. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "measure/suite.h"
@@ -20,6 +21,14 @@ static int check(const struct opts *opts, struct errline *e)
 	if (opts->producers > 1)
 		return errline_set(e, -EINVAL, "profile runs one producer, whose thread it samples; leave "
 				   "-p out");
+	for (size_t i = 0; i < opts->on.nr + opts->diff.nr; i++) {
+		const char *spec = i < opts->on.nr ? opts->on.items[i] :
+						     opts->diff.items[i - opts->on.nr];
+
+		if (!strncmp(spec, "vm", 2))
+			return errline_set(e, -EINVAL, "profile samples this process: '%s' is another "
+					   "machine; use user or host", spec);
+	}
 	return 0;
 }
 
