@@ -75,7 +75,7 @@ static int run(struct suite *s, const struct opts *opts, struct errline *e)
 	if (!err)
 		err = suite_start_producers(s, opts, e);
 	if (!err)
-		err = windows_run(s, opts->rounds ? opts->rounds : DEFAULT_ROUNDS,
+		err = windows_run(s, opts->rounds ? opts->rounds : DEFAULT_ROUNDS, opts->keep_going,
 				  opts->jited ? listing_of : NULL, stdout, e);
 	return err ? err : output_flush_stdout(e);
 }

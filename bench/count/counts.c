@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "count/in_guest.h"
+
 #define MAX_ARGS 256
-#define ROUNDS 2 /* windows of each kind in a process; the smaller counts */
+/* Windows of each kind in a process; the smallest counts. In a guest a timer may tick in some. */
+#define ROUNDS 2
+#define GUEST_ROUNDS 8
 
 /* ---- targets ---- */
 
@@ -46,7 +50,7 @@ static int refuse_kind(const char *spec, const struct target *t, struct errline 
 	if (t->kind == &target_kind_user || t->kind == &target_kind_native)
 		return 0;
 	return errline_set(e, -EINVAL, "target '%s': --count=insns runs bpflab in an emulator, where there is "
-			   "no %s; count on user or native", spec, t->kind->name);
+			   "no %s; count on user, native or vm:VERSION", spec, t->kind->name);
 }
 
 int count_target_init(struct count_target *t, const char *spec, struct errline *e)
@@ -57,6 +61,11 @@ int count_target_init(struct count_target *t, const char *spec, struct errline *
 	memset(t, 0, sizeof(*t));
 	if (strlen(spec) >= sizeof(rest))
 		return errline_set(e, -EINVAL, "target '%.32s...' is too long", spec);
+	if (!strncmp(spec, "vm:", 3)) {
+		snprintf(t->spec, sizeof(t->spec), "%s", spec);
+		err = target_parse(&t->target, spec, e);
+		return err ? err : count_guest_find(t, e);
+	}
 	err = split_arch(spec, rest, sizeof(rest), arch, e);
 	if (!err)
 		err = target_parse(&t->target, rest, e);
@@ -152,7 +161,8 @@ static int run_once(struct count_target *t, const char *const *args, struct errl
 	struct count_point *points;
 	struct emulated res;
 	size_t nr;
-	int err = emulator_run(&t->emulator, args, false, &res, e);
+	int err = target_is_vm(&t->target) ? count_guest_run(t, args, &res, e) :
+					     emulator_run(&t->emulator, args, false, &res, e);
 
 	if (!err)
 		err = counts_join(res.out, res.counts, &points, &nr, e);
@@ -193,8 +203,14 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 	if (code)
 		add_word(a, "--jited");
 	add_word(a, "--on");
-	add_word(a, t->target.spec);
-	add_number(a, "--rounds", code ? 1 : ROUNDS);
+	if (target_is_vm(&t->target)) {
+		add_word(a, "host");
+		add_word(a, "--keep-going");
+		add_number(a, "--rounds", GUEST_ROUNDS);
+	} else {
+		add_word(a, t->target.spec);
+		add_number(a, "--rounds", code ? 1 : ROUNDS);
+	}
 	add_number(a, "--nr_loops", opts->nr_loops);
 	add_number(a, "--trig-batch-iters", opts->trig_batch_iters);
 	add_number(a, "--nr-batch-iters", opts->nr_batch_iters);
@@ -218,7 +234,11 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 	if (!a)
 		return errline_set(e, -ENOMEM, "out of memory");
 	t->runs = opts->runs ? opts->runs : COUNT_RUNS;
-	if (!make_args(a, t, benches, opts, false))
+	for (size_t i = 0; benches[i] && !err && target_is_vm(&t->target); i++)
+		if (strstr(benches[i], ".o") && strchr(benches[i], '.'))
+			err = errline_set(e, -EINVAL, "'%s': object files are counted on user, not on a vm",
+					  benches[i]);
+	if (!err && !make_args(a, t, benches, opts, false))
 		err = errline_set(e, -E2BIG, "more benches than one run can have");
 	for (size_t r = 0; r < t->runs && !err; r++)
 		err = run_once(t, a->words, e);
@@ -236,6 +256,11 @@ int count_profile_run(struct count_target *t, const char *bench, const struct op
 	int err;
 
 	memset(res, 0, sizeof(*res));
+	if (target_is_vm(&t->target)) {
+		free(a);
+		return errline_set(e, -EINVAL, "target '%s': --counts shows programs of user; of a vm there is "
+				   "bpflab dump --jited", t->spec);
+	}
 	if (!a)
 		return errline_set(e, -ENOMEM, "out of memory");
 	make_args(a, t, benches, opts, true);

@@ -141,7 +141,7 @@ static int spawn(char *const *argv, const int *files, int *status, struct errlin
 	return err ? errline_set(e, err, "interrupted") : 0;
 }
 
-static int read_back(int fd, char **text, size_t *len, struct errline *e)
+int emulator_read_back(int fd, char **text, size_t *len, struct errline *e)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	size_t done = 0;
@@ -254,7 +254,7 @@ static void read_version(struct emulator *em)
 	files[OUT] = files[ERR] = files[COUNTS] = make_file("bpflab-version");
 	if (files[OUT] < 0)
 		return;
-	if (!spawn(argv, files, &status, &e) && !read_back(files[OUT], &res.out, &res.out_len, &e)) {
+	if (!spawn(argv, files, &status, &e) && !emulator_read_back(files[OUT], &res.out, &res.out_len, &e)) {
 		word = strstr(res.out, "version ");
 		if (word)
 			snprintf(em->version, sizeof(em->version), "%.*s",
@@ -262,6 +262,18 @@ static void read_version(struct emulator *em)
 	}
 	close(files[OUT]);
 	emulated_release(&res);
+}
+
+int emulator_find_plugin(struct emulator *em, struct errline *e)
+{
+	if (!find_beside(PLUGIN, BPFLAB_LIBDIR, em->plugin, sizeof(em->plugin)))
+		return errline_set(e, -ENOENT, "counting takes %s, which is neither beside bpflab nor in %s; "
+				   "install bpflab anew", PLUGIN, BPFLAB_LIBDIR);
+	if (strchr(em->plugin, ','))
+		return errline_set(e, -EINVAL, "'%s': QEMU cannot load a plugin from a folder with a comma in "
+				   "its name", em->plugin);
+	read_version(em);
+	return 0;
 }
 
 int emulator_find(struct emulator *em, const char *arch, struct errline *e)
@@ -278,16 +290,8 @@ int emulator_find(struct emulator *em, const char *arch, struct errline *e)
 	if (!in_path(em->program))
 		return errline_set(e, -ENOENT, "counting on %s takes %s, which is not in PATH (Debian: "
 				   "qemu-user)", em->arch, em->program);
-	if (!find_beside(PLUGIN, BPFLAB_LIBDIR, em->plugin, sizeof(em->plugin)))
-		return errline_set(e, -ENOENT, "counting takes %s, which is neither beside bpflab nor in %s; "
-				   "install bpflab anew", PLUGIN, BPFLAB_LIBDIR);
-	if (strchr(em->plugin, ','))
-		return errline_set(e, -EINVAL, "'%s': QEMU cannot load a plugin from a folder with a comma in "
-				   "its name", em->plugin);
 	err = find_guest(em, e);
-	if (!err)
-		read_version(em);
-	return err;
+	return err ? err : emulator_find_plugin(em, e);
 }
 
 /* ---- running ---- */
@@ -363,11 +367,11 @@ int emulator_run(const struct emulator *em, const char *const *args, bool profil
 	if (!err)
 		err = spawn(argv, files, &status, e);
 	if (!err)
-		err = read_back(files[OUT], &res->out, &res->out_len, e);
+		err = emulator_read_back(files[OUT], &res->out, &res->out_len, e);
 	if (!err)
-		err = read_back(files[ERR], &res->err, &res->err_len, e);
+		err = emulator_read_back(files[ERR], &res->err, &res->err_len, e);
 	if (!err)
-		err = read_back(files[COUNTS], &res->counts, &res->counts_len, e);
+		err = emulator_read_back(files[COUNTS], &res->counts, &res->counts_len, e);
 	for (int i = 0; i < NR_STREAMS; i++)
 		if (files[i] >= 0)
 			close(files[i]);

@@ -28,6 +28,9 @@ const char *emulator_native_arch(void);
 /* Find all that running programs of @arch takes. -ENOENT with what is missing and where it comes from. */
 int emulator_find(struct emulator *em, const char *arch, struct errline *e);
 
+/* Its part: the plugin, and the version of @em->program, which is set. */
+int emulator_find_plugin(struct emulator *em, struct errline *e);
+
 /* What came of a process; each text ends in 0. */
 struct emulated {
 	char *out, *err, *counts;
@@ -41,6 +44,8 @@ struct emulated {
  */
 int emulator_run(const struct emulator *em, const char *const *args, bool profile,
 		 struct emulated *res, struct errline *e);
+/* All of the file @fd, which begins at its start, to a new *@text that ends in 0. */
+int emulator_read_back(int fd, char **text, size_t *len, struct errline *e);
 void emulated_release(struct emulated *res);
 
 #endif

@@ -31,6 +31,7 @@ struct plan {
 	uint32_t rounds;
 	struct batch *windows; /* MAX_KINDS for each round, and as many more */
 	windows_code code;
+	bool keep_going;
 	FILE *out;
 };
 
@@ -170,7 +171,7 @@ static int run_point(struct suite *s, struct point *pt, const struct plan *plan,
 	size_t nr = 0;
 	int err = point_open(pt, e);
 
-	if (err && err != -EBADMSG)
+	if (err && err != -EBADMSG && (!plan->keep_going || err == -EINTR || err == -ENOMEM))
 		return err;
 	if (!err)
 		err = run_rounds(s, pt, plan->rounds, plan->windows, &nr, e);
@@ -192,12 +193,14 @@ static int run_point(struct suite *s, struct point *pt, const struct plan *plan,
 	return err ? errline_set(e, err, "cannot write about windows: %s", strerror(-err)) : 0;
 }
 
-int windows_run(struct suite *s, uint32_t rounds, windows_code code, FILE *f, struct errline *e)
+int windows_run(struct suite *s, uint32_t rounds, bool keep_going, windows_code code, FILE *f,
+		struct errline *e)
 {
 	const struct plan plan = {
 		.rounds = rounds,
 		.windows = calloc(((size_t)rounds + 1) * MAX_KINDS, sizeof(*plan.windows)),
 		.code = code,
+		.keep_going = keep_going,
 		.out = f,
 	};
 	uint64_t total = 0;

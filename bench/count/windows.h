@@ -26,8 +26,10 @@ typedef int (*windows_code)(const struct bench_inst *inst, json_t **code, struct
 /*
  * Load each point of @s, run its windows for @rounds rounds, unload it, and write a line of JSON about
  * it to @f, with what @code says unless it is NULL. The last line says how many windows there were in all. The producers of @s run. 0, or a
- * negative errno with a line; a point that fails its own checks is noted in its line.
+ * negative errno with a line; a point that fails its own checks, or with @keep_going one that cannot be
+ * loaded, is noted in its line.
  */
-int windows_run(struct suite *s, uint32_t rounds, windows_code code, FILE *f, struct errline *e);
+int windows_run(struct suite *s, uint32_t rounds, bool keep_going, windows_code code, FILE *f,
+		struct errline *e);
 
 #endif

@@ -64,19 +64,22 @@ static int print_remark(const struct count_target *t, const struct count_point *
 
 void report_counts_where(FILE *f, const struct count_target *targets, size_t nr)
 {
+	bool kernels = false;
+
 	fprintf(f, "Counted under ");
 	for (size_t i = 0; i < nr; i++) {
 		const struct emulator *em = &targets[i].emulator;
 		bool told = false;
 
+		kernels |= target_is_vm(&targets[i].target);
 		for (size_t k = 0; k < i; k++)
 			told |= !strcmp(targets[k].emulator.program, em->program);
 		if (!told)
 			fprintf(f, "%s%s %s (-cpu %s)", i ? " and " : "", em->program, em->version,
 				em->cpu);
 	}
-	fprintf(f, ": emulated.\nThat is what a processor would execute in user space, and says nothing about "
-		   "time.\n");
+	fprintf(f, ": emulated.\nThat is what a processor would execute in user space%s, and says nothing about "
+		   "time.\n", kernels ? " and, on a vm, in the kernel" : "");
 }
 
 /* ---- ratios to native code of the same architecture ---- */

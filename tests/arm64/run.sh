@@ -37,6 +37,10 @@ if [ ! -f "$build/build.ninja" ]; then
 fi
 [ -d "$sysroot" ] || echo "without unit tests: no cmocka for arm64 (scripts/deps check fetches it)"
 meson test -C "$build" --suite emulated --timeout-multiplier 5 --print-errorlogs || exit 1
+ninja -C "$build" tests/diff/bpfu-diff >"$native/arm64-diff.log" || {
+	tail -n 20 "$native/arm64-diff.log"
+	exit 1
+}
 # Both JITs, the interpreter and the kernel on the same programs; other ones each day.
 "$native/tests/diff/bpfu-diff" --seed "$(date +%Y%m%d)000" --seconds 8 --minimise \
 	--with "qemu-aarch64 -L /usr/aarch64-linux-gnu $build/tests/diff/bpfu-diff"

@@ -6,9 +6,14 @@ usage_error "--count=insns takes the benches to count *" run --count=insns
 usage_error "--count=insns goes without --duration: nothing is timed" run arr-inc --count=insns -d 1
 usage_error "--count=insns goes without --producers: *" run arr-inc --count=insns -p 2
 usage_error "--count=insns goes without --quads: *" compare user user arr-inc --count=insns --quads 40
-usage_error "target 'host': *where there is no host; count on user or native" run arr-inc --count=insns --on host
+usage_error "target 'host': *where there is no host; count on user, native or vm:VERSION" run arr-inc --count=insns --on host
 usage_error "target 'user:arch=x86_64': *--count=insns*" run arr-inc --on user:arch=x86_64
 usage_error "windows takes a bench *" windows
+
+if [ "$arch" = x86_64 ] && command -v qemu-system-x86_64 >/dev/null; then
+	XDG_CACHE_HOME=$PWD usage_error "no kernel 9.9 for x86_64 is here yet; run: bpflab kernel fetch 9.9" \
+		run arr-inc --count=insns --on vm:9.9
+fi
 
 # Without QEMU, with one that has no plugins, with one whose plugins are of another version, with a plugin
 # that says nothing more.

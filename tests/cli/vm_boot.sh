@@ -15,6 +15,15 @@ json r.json "r[0]['vm']['release'] == r[0]['env']['kernel'] and r[0]['vm']['kern
 expect 0 "$BPFLAB" report r.json --markdown -
 in_out "*emulated*"
 
+# instructions are the same in each boot; a program on a function is dearer than a loop's step
+expect 0 timeout 240 "$BPFLAB" run bpf-loop trig-fentry --on "vm:$kernel" --count=insns --runs 2 --json c.json
+json c.json "[x['bench'] for x in r] == ['bpf-loop', 'trig-fentry']"
+json c.json "all(x['exact'] and x['runs_equal'] == 2 and x['emulator']['program'] == 'qemu-system-x86_64' for x in r)"
+json c.json "5 < r[0]['estimate'] < 60 < r[1]['estimate'] < 600"
+usage_error "target 'vm:$kernel,smp=2': instructions are counted on one CPU; leave smp= out" \
+	run bpf-loop --count=insns --on "vm:$kernel,smp=2"
+usage_error "'x.bpf.o': object files are counted on user, not on a vm" run x.bpf.o --count=insns --on "vm:$kernel"
+
 # a program's output and status are ours
 cat >prog.c <<'C'
 #include <stdio.h>
