@@ -53,15 +53,26 @@ void count_command_text(const struct opts *opts, char *buf, size_t size)
 
 int count_exit_status(const struct count_target *targets, size_t nr)
 {
+	size_t unavailable = 0, points = 0;
 	int status = EXIT_OK;
 
-	for (size_t k = 0; k < nr; k++)
-		for (size_t i = 0; i < targets[k].nr_points; i++)
-			if (targets[k].points[i].failed.text[0]) {
-				print_error(&targets[k].points[i].failed);
+	for (size_t k = 0; k < nr; k++) {
+		points += targets[k].nr_points;
+		for (size_t i = 0; i < targets[k].nr_points; i++) {
+			const struct count_point *pt = &targets[k].points[i];
+
+			unavailable += pt->unavailable;
+			if (!pt->failed.text[0] || (pt->unavailable && nr > 1))
+				continue; /* or told below the table */
+			if (target_is_vm(&targets[k].target))
+				fprintf(stderr, "bpflab: %s: %s\n", targets[k].spec, pt->failed.text);
+			else
+				print_error(&pt->failed);
+			if (!pt->unavailable)
 				status = EXIT_BENCH_FAILED;
-			}
-	return status;
+		}
+	}
+	return points && unavailable == points ? EXIT_USAGE : status;
 }
 
 struct run {

@@ -44,6 +44,7 @@ struct count_point {
 	size_t equal;               /* runs that gave it */
 	struct fraction lo, hi;     /* of net, over all runs */
 	struct errline failed;      /* not "" once it failed its checks; there are no figures then */
+	bool unavailable;           /* it failed because it could not be loaded, which was to be expected */
 };
 
 /* One target with its benches. */

@@ -173,6 +173,7 @@ static int add_point(struct count_point **points, size_t *nr, json_t *o, const s
 	if (is_text(o, "failed")) {
 		snprintf(pt->failed.text, sizeof(pt->failed.text), "%s",
 			 json_string_value(json_object_get(o, "failed")));
+		pt->unavailable = json_is_true(json_object_get(o, "unavailable"));
 		return 0;
 	}
 	pt->runs = calloc(1, sizeof(*pt->runs));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Counted instructions. Rows are benches, and the targets of each one below the other. */
+/*
+ * Counted instructions. Rows are benches, and the targets of each one below the other; with kernels among
+ * them, across (report_counts_matrix.h).
+ */
 #include "report/report_counts.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "report/report_counts_matrix.h"
 #include "report/report_json.h"
 #include "result/record.h"
 #include "util/json_line.h"
@@ -170,7 +174,18 @@ static int make_ratios(const struct count_report *r, struct table *table)
 	return err ? err : ratio_rows(r, pairs, nr, table);
 }
 
-static int print(FILE *f, const struct count_report *r, void (*put)(FILE *f, const struct table *t))
+static int print_matrix(FILE *f, const struct count_report *r, void (*put)(FILE *f, const struct table *t))
+{
+	struct table table;
+	int err = report_counts_matrix(r, &table);
+
+	if (!err)
+		put(f, &table);
+	table_release(&table);
+	return err;
+}
+
+static int print_rows(FILE *f, const struct count_report *r, void (*put)(FILE *f, const struct table *t))
 {
 	struct table table, ratios = { 0 };
 	int err = table_init(&table, 2, titles);
@@ -191,12 +206,24 @@ static int print(FILE *f, const struct count_report *r, void (*put)(FILE *f, con
 	return err;
 }
 
+static int print(FILE *f, const struct count_report *r, void (*put)(FILE *f, const struct table *t))
+{
+	return report_counts_is_matrix(r) ? print_matrix(f, r, put) : print_rows(f, r, put);
+}
+
+static void print_remarks(FILE *f, const struct count_report *r)
+{
+	if (report_counts_is_matrix(r))
+		report_counts_reasons(f, r);
+	each_point(r, print_remark, f);
+}
+
 void report_counts_table(FILE *f, const struct count_report *r)
 {
 	if (print(f, r, table_print) || r->quiet)
 		return;
 	putc('\n', f);
-	each_point(r, print_remark, f);
+	print_remarks(f, r);
 	fprintf(f, "Instructions that one event executes, trigger and null program subtracted; exact if all "
 		   "runs,\neach a process of its own, are equal.\n");
 	report_counts_where(f, r->targets, r->nr_targets);
@@ -210,7 +237,7 @@ int report_counts_markdown(FILE *f, const void *ctx)
 	if (err)
 		return err;
 	putc('\n', f);
-	each_point(r, print_remark, f);
+	print_remarks(f, r);
 	report_counts_where(f, r->targets, r->nr_targets);
 	return ferror(f) ? -EIO : 0;
 }
