@@ -132,7 +132,7 @@ static void test_unpack(void **state)
 	struct errline e;
 
 	for (int i = 0; i < 100000; i++)
-		text[i] = (char)(i * i >> 3);
+		text[i] = (char)((unsigned int)i * (unsigned int)i >> 3);
 	for (int xz = 0; xz < 2; xz++) {
 		size_t len, full;
 		void *data = compressed(xz, text, 100000, &full);
