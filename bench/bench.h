@@ -26,6 +26,12 @@ enum bench_arm {
 	ARM_PLAIN,   /* what ARM_FULL stands for when nothing is subtracted: --classic */
 };
 
+/* Whether the construct that a bench is about is in a batch of @arm. */
+static inline bool arm_is_measured(enum bench_arm arm)
+{
+	return arm == ARM_FULL || arm == ARM_PLAIN;
+}
+
 enum bench_flags {
 	BENCH_NEEDS_BPF = 1u << 0,    /* issues bpf(2) calls; others run where bpf(2) does not */
 	BENCH_HAS_NR_LOOPS = 1u << 1, /* takes --nr_loops */

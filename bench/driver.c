@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/libbpf_log.h"
 
@@ -60,6 +61,14 @@ int driver_load_error(struct errline *e, int err, const char *what, const char *
 		return errline_set(e, err, "cannot load '%s' on %s: %s%s%s (-v shows the log)", what,
 				   target, reason, detail[0] ? ": " : "", detail);
 	}
+}
+
+int driver_load_probe_error(struct errline *e, int err, const char *what, const char *target)
+{
+	if (err != -EPERM || geteuid())
+		return driver_load_error(e, err, what, target);
+	return errline_set(e, err, "cannot load '%s' on %s: this kernel lets nobody load programs that are "
+			   "attached to functions; use --on user", what, target);
 }
 
 int driver_attach_error(struct errline *e, int err, const char *what, const char *target)

@@ -21,6 +21,8 @@ int driver_percpu_sum(int map_fd, uint64_t *sum);
  * reason, and what would help.
  */
 int driver_load_error(struct errline *e, int err, const char *what, const char *target);
+/* The same for one with programs that are attached to functions, which some kernels let nobody load. */
+int driver_load_probe_error(struct errline *e, int err, const char *what, const char *target);
 
 /* The same for a program that could not be attached. */
 int driver_attach_error(struct errline *e, int err, const char *what, const char *target);

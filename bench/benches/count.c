@@ -59,7 +59,7 @@ __attribute__((noinline, aligned(64))) static uint64_t empty_loop(uint64_t ops)
 
 static int count_in(struct counter *c, enum bench_arm arm, uint64_t ops, uint64_t *events)
 {
-	bool counts = arm == ARM_FULL || arm == ARM_PLAIN;
+	bool counts = arm_is_measured(arm);
 
 	*events = counts ? count_loop(c, ops) : empty_loop(ops);
 	return 0;

@@ -153,7 +153,7 @@ static int pack_trigger(struct bench_inst *inst, unsigned int producer, enum ben
 			uint64_t ops, uint64_t *events)
 {
 	const struct pack *p = inst->priv;
-	bool full = arm == ARM_FULL || arm == ARM_PLAIN;
+	bool full = arm_is_measured(arm);
 	int fd = bpf_program__fd(full ? p->skel->progs.pack_driver : p->skel->progs.pack_null);
 	int err = 0;
 

@@ -123,16 +123,11 @@ static int rename_open(struct bench_inst *inst, struct errline *e)
 	return err;
 }
 
-static bool is_measured(enum bench_arm arm)
-{
-	return arm == ARM_FULL || arm == ARM_PLAIN;
-}
-
 static int rename_prepare(struct bench_inst *inst, enum bench_arm arm, struct errline *e)
 {
 	int err;
 
-	if (!is_measured(arm))
+	if (!arm_is_measured(arm))
 		return 0;
 	err = target_enter(inst->target, e);
 	if (err)
@@ -153,7 +148,7 @@ static int rename_trigger(struct bench_inst *inst, unsigned int producer, enum b
 	struct rename_state *s = inst->priv;
 
 	for (*events = 0; *events < ops; ++*events) {
-		if (!s->prog && !is_measured(arm))
+		if (!s->prog && !arm_is_measured(arm))
 			__asm__ volatile("");
 		else if (bpflab_set_task_comm(s, NAME, s->fd) != sizeof(NAME) - 1)
 			return -errno;

@@ -50,7 +50,7 @@ static int one(const struct inc *loaded, uint64_t *events)
 static int load_trigger(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
 			uint64_t ops, uint64_t *events)
 {
-	const struct inc *loaded = arm == ARM_FULL || arm == ARM_PLAIN ? NULL : inst->priv;
+	const struct inc *loaded = arm_is_measured(arm) ? NULL : inst->priv;
 	struct errline why;
 	int err = target_enter(inst->target, &why); /* what is loaded belongs to it */
 

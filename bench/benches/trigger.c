@@ -147,13 +147,9 @@ static int load(struct bench_inst *inst, struct errline *e)
 		return driver_load_error(e, -errno, inst->bench->name, inst->target->spec);
 	choose_programs(inst);
 	err = trigger__load(s->skel);
-	if (err == -EPERM && s->prog && !geteuid())
-		return errline_set(e, err, "cannot load '%s' on %s: this kernel lets nobody load "
-				   "programs that are attached to functions; use --on user",
-				   inst->bench->name, inst->target->spec);
-	if (err)
-		return driver_load_error(e, err, inst->bench->name, inst->target->spec);
-	return 0;
+	if (err && s->prog)
+		return driver_load_probe_error(e, err, inst->bench->name, inst->target->spec);
+	return err ? driver_load_error(e, err, inst->bench->name, inst->target->spec) : 0;
 }
 
 static void trigger_close(struct bench_inst *inst)
@@ -189,19 +185,14 @@ static int trigger_open(struct bench_inst *inst, struct errline *e)
 	return err;
 }
 
-static bool is_measured(enum bench_arm arm)
-{
-	return arm == ARM_FULL || arm == ARM_PLAIN;
-}
-
 static int trigger_prepare(struct bench_inst *inst, enum bench_arm arm, struct errline *e)
 {
 	struct trigger_state *s = inst->priv;
 	int err;
 
-	if (lingering && (lingering != s || !is_measured(arm)))
+	if (lingering && (lingering != s || !arm_is_measured(arm)))
 		detach(lingering);
-	if (!s->prog || !is_measured(arm) || lingering == s)
+	if (!s->prog || !arm_is_measured(arm) || lingering == s)
 		return 0;
 	/* libbpf looks names up where the thread's target says. */
 	err = target_enter(inst->target, e);
@@ -228,8 +219,8 @@ static int trigger_trigger(struct bench_inst *inst, unsigned int producer, enum 
 	struct trigger_state *s = inst->priv;
 	const struct bpf_program *prog = s->skel->progs.trigger_empty;
 
-	if (is_measured(arm) || s->prog)
-		prog = driver_of(inst, !is_measured(arm));
+	if (arm_is_measured(arm) || s->prog)
+		prog = driver_of(inst, !arm_is_measured(arm));
 	return driver_run(bpf_program__fd(prog), ops, 0, events);
 }
 
@@ -346,14 +337,14 @@ static void plain_close(struct bench_inst *inst)
 static int usermode_trigger(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
 			    uint64_t ops, uint64_t *events)
 {
-	*events = is_measured(arm) ? plain_loop(CALL_NOP, ops) : plain_loop(CALL_NOTHING, ops);
+	*events = arm_is_measured(arm) ? plain_loop(CALL_NOP, ops) : plain_loop(CALL_NOTHING, ops);
 	return 0;
 }
 
 static int syscall_trigger(struct bench_inst *inst, unsigned int producer, enum bench_arm arm,
 			   uint64_t ops, uint64_t *events)
 {
-	*events = is_measured(arm) ? plain_loop(CALL_SYSCALL, ops) : plain_loop(CALL_NOTHING, ops);
+	*events = arm_is_measured(arm) ? plain_loop(CALL_SYSCALL, ops) : plain_loop(CALL_NOTHING, ops);
 	return 0;
 }
 

@@ -189,13 +189,7 @@ static int load(struct bench_inst *inst, struct errline *e)
 	if (data->kind == KIND_MULTI || data->kind == KIND_MULTI_RETURN)
 		bpf_program__set_expected_attach_type(s->prog, ATTACH_UPROBE_MULTI);
 	err = uprobe__load(s->skel);
-	if (err == -EPERM && !geteuid())
-		return errline_set(e, err, "cannot load '%s' on %s: this kernel lets nobody load "
-				   "programs that are attached to functions; use --on user",
-				   inst->bench->name, inst->target->spec);
-	if (err)
-		return driver_load_error(e, err, inst->bench->name, inst->target->spec);
-	return 0;
+	return err ? driver_load_probe_error(e, err, inst->bench->name, inst->target->spec) : 0;
 }
 
 static void uprobe_close(struct bench_inst *inst)
@@ -230,16 +224,11 @@ static int uprobe_open(struct bench_inst *inst, struct errline *e)
 	return err;
 }
 
-static bool is_measured(enum bench_arm arm)
-{
-	return arm == ARM_FULL || arm == ARM_PLAIN;
-}
-
 static int uprobe_prepare(struct bench_inst *inst, enum bench_arm arm, struct errline *e)
 {
 	int err;
 
-	if (!is_measured(arm))
+	if (!arm_is_measured(arm))
 		return 0;
 	/* libbpf looks for perf's devices where the thread's target says. */
 	err = target_enter(inst->target, e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "count/in_guest.h"
+#include "measure/object.h"
 
 #define MAX_ARGS 256
 /* Windows of each kind in a process; the smallest counts. In a guest a timer may tick in some. */
@@ -73,7 +74,7 @@ int count_target_init(struct count_target *t, const char *spec, struct errline *
 		err = refuse_kind(spec, &t->target, e);
 	if (err)
 		return err;
-	err = emulator_find(&t->emulator, arch[0] ? arch : emulator_native_arch(), e);
+	err = emulator_find(&t->emulator, arch[0] ? arch : NULL, e);
 	if (err)
 		return err;
 	snprintf(t->spec, sizeof(t->spec), "%s%carch=%s", rest, strchr(rest, ':') ? ',' : ':',
@@ -246,7 +247,7 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 		return errline_set(e, -ENOMEM, "out of memory");
 	t->runs = opts->runs ? opts->runs : COUNT_RUNS;
 	for (size_t i = 0; benches[i] && !err && target_is_vm(&t->target); i++)
-		if (strstr(benches[i], ".o") && strchr(benches[i], '.'))
+		if (object_is_path(benches[i]))
 			err = errline_set(e, -EINVAL, "'%s': object files are counted on user, not on a vm",
 					  benches[i]);
 	if (!err && !make_args(a, t, benches, opts, false))

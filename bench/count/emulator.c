@@ -18,7 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/in_path.h"
 #include "util/interrupt.h"
+#include "vm/boot.h"
+#include "vm/machine_kind.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -28,41 +31,6 @@
 #define LOOK_MS 200
 #define LIMIT_MS (30 * 60 * 1000)
 #define PLUGIN "bpflab-count.so"
-
-static const struct {
-	const char *names[4]; /* the first is what targets use */
-	const char *program;
-} archs[] = {
-	{ { "x86_64", "amd64", "x86" }, "qemu-x86_64" },
-	{ { "arm64", "aarch64" }, "qemu-aarch64" },
-};
-
-#define NR_ARCHS (sizeof(archs) / sizeof(archs[0]))
-
-static size_t find_arch(const char *arch)
-{
-	for (size_t i = 0; i < NR_ARCHS; i++)
-		for (size_t k = 0; archs[i].names[k]; k++)
-			if (!strcmp(archs[i].names[k], arch))
-				return i;
-	return NR_ARCHS;
-}
-
-const char *emulator_arch(const char *arch)
-{
-	size_t i = find_arch(arch);
-
-	return i < NR_ARCHS ? archs[i].names[0] : NULL;
-}
-
-const char *emulator_native_arch(void)
-{
-#ifdef __aarch64__
-	return "arm64";
-#else
-	return "x86_64";
-#endif
-}
 
 /* ---- one process ---- */
 
@@ -171,22 +139,6 @@ void emulated_release(struct emulated *res)
 
 /* ---- what is needed ---- */
 
-static bool in_path(const char *program)
-{
-	const char *path = getenv("PATH");
-	char file[4096];
-
-	while (path && *path) {
-		size_t len = strcspn(path, ":");
-
-		if (snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, program) < (int)sizeof(file) &&
-		    !access(file, X_OK))
-			return true;
-		path += len + (path[len] == ':');
-	}
-	return false;
-}
-
 /* The folder of this program, in @buf. */
 static bool own_folder(char *buf, size_t size)
 {
@@ -214,32 +166,16 @@ static bool find_beside(const char *file, const char *installed, char *buf, size
 	return snprintf(buf, size, "%s/%s", installed, file) < (int)size && !access(buf, R_OK);
 }
 
-/*
- * This program, or one of another architecture: bpflab-guest-ARCH, the static bpflab that `make guests`
- * builds, from $BPFLAB_GUEST_DIR, beside this one, or installed.
- */
-static int find_guest(struct emulator *em, struct errline *e)
+/* This program, or the static one of another architecture (vm/guest_program.c). */
+static int find_guest(struct emulator *em, const struct machine_kind *machine, struct errline *e)
 {
-	const char *given = getenv("BPFLAB_GUEST_DIR");
-	char name[64];
 	ssize_t len;
 
-	if (!strcmp(em->arch, emulator_native_arch())) {
-		len = readlink("/proc/self/exe", em->guest, sizeof(em->guest) - 1);
-		em->guest[len > 0 ? len : 0] = '\0';
-		return len > 0 ? 0 : errline_set(e, -ENOENT, "cannot find bpflab itself: no /proc");
-	}
-	snprintf(name, sizeof(name), "bpflab-guest-%s", em->arch);
-	if (given && *given) {
-		if (snprintf(em->guest, sizeof(em->guest), "%s/%s", given, name) < (int)sizeof(em->guest) &&
-		    !access(em->guest, R_OK))
-			return 0;
-		return errline_set(e, -ENOENT, "BPFLAB_GUEST_DIR: no %s in '%s'", name, given);
-	}
-	if (find_beside(name, BPFLAB_GUESTDIR, em->guest, sizeof(em->guest)))
-		return 0;
-	return errline_set(e, -ENOENT, "no bpflab for %s (%s); 'make guests' builds it where the cross "
-			   "compiler is", em->arch, name);
+	if (machine != machine_native())
+		return guest_program(machine, em->guest, sizeof(em->guest), e);
+	len = readlink("/proc/self/exe", em->guest, sizeof(em->guest) - 1);
+	em->guest[len > 0 ? len : 0] = '\0';
+	return len > 0 ? 0 : errline_set(e, -ENOENT, "cannot find bpflab itself: no /proc");
 }
 
 static void read_version(struct emulator *em)
@@ -278,19 +214,19 @@ int emulator_find_plugin(struct emulator *em, struct errline *e)
 
 int emulator_find(struct emulator *em, const char *arch, struct errline *e)
 {
-	size_t i = find_arch(arch);
+	const struct machine_kind *machine = arch ? machine_find(arch) : machine_native();
 	int err;
 
 	memset(em, 0, sizeof(*em));
-	if (i == NR_ARCHS)
+	if (!machine)
 		return errline_set(e, -EINVAL, "arch=%s: instructions are counted on x86_64 and arm64", arch);
-	em->arch = archs[i].names[0];
-	em->program = archs[i].program;
+	em->arch = machine->name;
+	em->program = machine->qemu_user;
 	em->cpu = "max";
-	if (!in_path(em->program))
+	if (!program_in_path(em->program))
 		return errline_set(e, -ENOENT, "counting on %s takes %s, which is not in PATH (Debian: "
 				   "qemu-user)", em->arch, em->program);
-	err = find_guest(em, e);
+	err = find_guest(em, machine, e);
 	return err ? err : emulator_find_plugin(em, e);
 }
 

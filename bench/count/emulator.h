@@ -20,12 +20,7 @@ struct emulator {
 	char plugin[4096];   /* … and the plugin */
 };
 
-/* The name that targets use for @arch, NULL if it cannot be counted on. */
-const char *emulator_arch(const char *arch);
-/* Of this bpflab. */
-const char *emulator_native_arch(void);
-
-/* Find all that running programs of @arch takes. -ENOENT with what is missing and where it comes from. */
+/* Find all that running programs of @arch (NULL: of this bpflab's) takes. -ENOENT with what is missing and where it comes from. */
 int emulator_find(struct emulator *em, const char *arch, struct errline *e);
 
 /* Its part: the plugin, and the version of @em->program, which is set. */

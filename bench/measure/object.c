@@ -270,7 +270,7 @@ static int object_trigger(struct bench_inst *inst, unsigned int producer, enum b
 	uint64_t args[12] = { 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	bool repeats = oi->type->repeats;
-	bool measured = arm == ARM_FULL || arm == ARM_PLAIN;
+	bool measured = arm_is_measured(arm);
 	int err = 0, fd = measured ? oi->prog_fd : oi->null_fd;
 
 	if (oi->type->input == INPUT_PACKET) {

@@ -176,7 +176,7 @@ void guest_release(struct guest *g)
 {
 	free(g->out.text);
 	free(g->err_out.text);
-	g->out = g->err_out = (struct guest_text){ 0 };
+	g->out = g->err_out = (struct text_buf){ 0 };
 }
 
 void guest_print_console(FILE *f, const struct guest *g)

@@ -9,16 +9,12 @@
 #include <stddef.h>
 
 #include "errline.h"
+#include "util/text_buf.h"
 #include "vm/initrd.h"
 #include "vm/store.h"
 #include "vm_spec.h"
 
 #define GUEST_CONSOLE_KEPT 4096
-
-struct guest_text {
-	char *text;
-	size_t len, size;
-};
 
 struct guest {
 	/* what to run, set by the caller */
@@ -36,7 +32,7 @@ struct guest {
 	struct errline error;
 	int status;            /* exit status, or 128 + the signal */
 	char release[128];     /* of the kernel, as it said itself */
-	struct guest_text out, err_out;
+	struct text_buf out, err_out;
 	char console[GUEST_CONSOLE_KEPT]; /* its end */
 	double boot_seconds, seconds;     /* until the command started; in all */
 	struct kernel kernel;

@@ -237,9 +237,9 @@ static int newest(struct fetch *f, const char *names, struct errline *e)
 	err = apt(f, "apt-cache", "show", words, NULL, &out, e);
 	if (err)
 		return err;
-	if (out.text)
-		found = fetch_pick_newest(out.text, f->r->line, f->package, f->version, f->name);
-	free(out.text);
+	if (out.out.text)
+		found = fetch_pick_newest(out.out.text, f->r->line, f->package, f->version, f->name);
+	free(out.out.text);
 	return found ? 0 : -ENODATA;
 }
 
@@ -266,10 +266,10 @@ static int look_in(struct fetch *f, size_t row, char **names, struct errline *e)
 	if (!err)
 		err = apt(f, "apt-cache", "pkgnames", prefix, NULL, &out, e);
 	if (!err)
-		err = out.text ? newest(f, out.text, e) : -ENODATA;
+		err = out.out.text ? newest(f, out.out.text, e) : -ENODATA;
 	if (err)
-		free(out.text);
-	*names = err ? NULL : out.text;
+		free(out.out.text);
+	*names = err ? NULL : out.out.text;
 	return err;
 }
 

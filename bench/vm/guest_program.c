@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/in_path.h"
 #include "vm/boot.h"
 
 #ifndef BPFLAB_LIBEXECDIR
@@ -48,17 +49,8 @@ int guest_program(const struct machine_kind *machine, char *buf, size_t size, st
 
 int guest_check_qemu(const struct machine_kind *machine, struct errline *e)
 {
-	const char *path = getenv("PATH");
-	char file[4096];
-
-	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
-		int len = (int)strcspn(p, ":");
-
-		snprintf(file, sizeof(file), "%.*s/%s", len, p, machine->qemu);
-		if (!access(file, X_OK))
-			return 0;
-		p += len + (p[len] == ':');
-	}
+	if (program_in_path(machine->qemu))
+		return 0;
 	return errline_set(e, -ENOENT, "no %s here: apt-get install --no-install-recommends %s",
 			   machine->qemu, machine->package);
 }

@@ -24,7 +24,6 @@
 #define SILENCE_CPU_SECONDS 30
 #define SILENCE_MOST_SECONDS 300
 #define END_SECONDS 15 /* to power off */
-#define MAX_TEXT (256u << 20)
 
 uint64_t guest_now_ns(void)
 {
@@ -150,23 +149,6 @@ static void keep_end(char *buf, size_t size, const char *text, size_t len)
 	buf[have + len] = '\0';
 }
 
-static int append(struct guest_text *t, const char *text, size_t len)
-{
-	if (t->len + len + 1 > t->size) {
-		size_t size = 2 * (t->len + len + 1);
-		char *grown = size > MAX_TEXT ? NULL : realloc(t->text, size);
-
-		if (!grown)
-			return -ENOMEM;
-		t->text = grown;
-		t->size = size;
-	}
-	memcpy(t->text + t->len, text, len);
-	t->len += len;
-	t->text[t->len] = '\0';
-	return 0;
-}
-
 static void take_line(struct guest_run *r)
 {
 	struct guest *g = r->g;
@@ -228,10 +210,10 @@ void guest_run_read(struct guest_run *r, enum guest_pipe p, bool echo)
 	else if (echo)
 		echo_text(p == PIPE_OUT ? stdout : stderr, buf, (size_t)len);
 	else
-		err = append(p == PIPE_OUT ? &g->out : &g->err_out, buf, (size_t)len);
+		err = text_buf_add(p == PIPE_OUT ? &g->out : &g->err_out, buf, (size_t)len);
 	if (err) {
 		g->err = errline_set(&g->error, err, "%s: its output is larger than %u MiB", g->label,
-				     MAX_TEXT >> 20);
+				     TEXT_BUF_MAX >> 20);
 		guest_run_kill(r);
 	}
 }

@@ -12,6 +12,7 @@ struct machine_kind {
 	const char *debian;   /* the same for apt */
 	const char *qemu;     /* the emulator's program */
 	const char *package;  /* of Debian, that has it */
+	const char *qemu_user; /* the emulator of one process */
 	const char *board[4]; /* its arguments, up to NULL */
 	const char *console;  /* of the kernel's command line */
 	const char *cmdline;  /* what else it has there for this machine, "" or with a blank in front */

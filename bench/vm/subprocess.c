@@ -15,7 +15,6 @@
 
 #include "util/interrupt.h"
 
-#define MAX_OUTPUT (256u << 20)
 #define STOP_MS 2000
 
 static bool is_kept(int fd, const int *fds, size_t nr)
@@ -100,7 +99,6 @@ int subprocess_stop(pid_t pid)
 
 struct collector {
 	struct subprocess_output *out;
-	size_t size;
 	char line[512]; /* of standard error, as far as it came */
 	char last[512];
 };
@@ -125,27 +123,6 @@ static void take_err(struct collector *c, const char *text, size_t len)
 	}
 }
 
-static int take_out(struct collector *c, const char *text, size_t len)
-{
-	struct subprocess_output *out = c->out;
-
-	if (!out)
-		return 0;
-	if (out->len + len + 1 > c->size) {
-		size_t size = 2 * (out->len + len + 1);
-		char *grown = size > MAX_OUTPUT ? NULL : realloc(out->text, size);
-
-		if (!grown)
-			return -ENOMEM;
-		out->text = grown;
-		c->size = size;
-	}
-	memcpy(out->text + out->len, text, len);
-	out->len += len;
-	out->text[out->len] = '\0';
-	return 0;
-}
-
 /* Both pipes up to their ends. */
 static int collect(struct collector *c, int out, int err)
 {
@@ -167,7 +144,7 @@ static int collect(struct collector *c, int out, int err)
 				p[i].fd = -1;
 			else if (i)
 				take_err(c, buf, (size_t)len);
-			else if (take_out(c, buf, (size_t)len))
+			else if (c->out && text_buf_add(&c->out->out, buf, (size_t)len))
 				return -ENOMEM;
 		}
 	}
@@ -221,9 +198,8 @@ int subprocess_run(const char *const *argv, const char *dir, struct subprocess_o
 	if (output)
 		snprintf(output->err, sizeof(output->err), "%s", c.last);
 	if (rc && output) {
-		free(output->text);
-		output->text = NULL;
-		output->len = 0;
+		free(output->out.text);
+		output->out = (struct text_buf){ 0 };
 	}
 	return rc;
 }

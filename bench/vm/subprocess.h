@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 #include "errline.h"
+#include "util/text_buf.h"
 
 struct subprocess_output {
-	char *text; /* standard output, with a NUL behind; free it */
-	size_t len;
-	char err[512]; /* the last line that says something on standard error */
+	struct text_buf out; /* standard output; free its text */
+	char err[512];   /* the last line that says something on standard error */
 };
 
 /*

@@ -452,12 +452,12 @@ static void test_subprocess(void **state)
 	struct errline e;
 
 	assert_int_equal(subprocess_run((const char *const[]){ "echo", "a b", NULL }, "/", &out, &e), 0);
-	assert_string_equal(out.text, "a b\n");
-	free(out.text);
+	assert_string_equal(out.out.text, "a b\n");
+	free(out.out.text);
 	assert_int_equal(subprocess_run((const char *const[]){ "/no/such", NULL }, NULL, &out, &e), -ENOENT);
 	assert_int_equal(subprocess_run((const char *const[]){ "ls", "/no/such", NULL }, NULL, &out, &e), -ECHILD);
 	assert_non_null(strstr(e.text, "No such file"));
-	assert_null(out.text);
+	assert_null(out.out.text);
 }
 
 int main(void)
