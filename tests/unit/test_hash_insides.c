@@ -58,7 +58,7 @@ static void full_without_spare_elements(void **state)
 /* A bucket that does not fit: -ENOSPC when nothing has been copied yet, else what there is. */
 static void batch_without_room(void **state)
 {
-	uint32_t value_size, i, idx, longest = 0, at = 0;
+	uint32_t value_size, i, idx, longest = 0, at = 0, last = 0;
 	struct batch_mem m = { 0 };
 	uint64_t key;
 
@@ -79,6 +79,8 @@ static void batch_without_room(void **state)
 
 			for (i = 0; e; e = bpfu_htab_follow(&e->next))
 				i++;
+			if (i)
+				last = idx;
 			if (i > longest) {
 				longest = i;
 				at = idx;
@@ -94,7 +96,8 @@ static void batch_without_room(void **state)
 		b.count = longest - 1;
 		assert_int_equal(bpfu_map_lookup_and_delete_batch(map, &b), -ENOSPC);
 		b.count = longest;
-		assert_int_equal(bpfu_map_lookup_batch(map, &b), at == htab->mask ? -ENOENT : 0);
+		/* Buckets are drawn: with none but empty ones behind it, the end is reached too. */
+		assert_int_equal(bpfu_map_lookup_batch(map, &b), at == last ? -ENOENT : 0);
 		assert_int_equal(b.count, longest);
 		assert_true(m.cursor > at);
 		free(m.values);
