@@ -23,6 +23,7 @@
 #define ALL_REGS ((1u << BPFU_JIT_REGS) - 1)
 #define BIT(r) (1u << (r))
 #define CALL_ARGS (BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5))
+#define CALLBACK_ARGS (BIT(1) | BIT(2))
 #define CALL_CLOBBERS (BIT(0) | CALL_ARGS)
 
 uint32_t bpfu_insn_jump_target(const struct bpf_insn *insns, uint32_t idx)
@@ -141,13 +142,19 @@ static bool fp_is_operand(const struct bpf_insn *insn, unsigned row)
 static int scan_ld_imm64(struct bpfu_facts *facts, struct bpfu_func_facts *func,
 			 const struct bpf_insn *insns, uint32_t idx)
 {
+	int callee;
+
 	if (idx + 1 >= func->end)
 		return -EINVAL;
 	facts->flags[idx + 1] |= BPFU_FACT_SECOND;
 	if (!bpfu_insn_is_pseudo_func(&insns[idx]))
 		return 0;
 	facts->has_callbacks = true;
-	return bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insns[idx].imm) < 0 ? -EINVAL : 0;
+	callee = bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insns[idx].imm);
+	if (callee < 0)
+		return -EINVAL;
+	facts->funcs[callee].address_taken = true;
+	return 0;
 }
 
 static int scan_jump(struct bpfu_facts *facts, struct bpfu_func_facts *func,
@@ -312,7 +319,9 @@ uint16_t bpfu_facts_call_args(const struct bpfu_facts *facts, const struct bpf_i
 		return (uint16_t)(((2u << bpfu_call_args(insns[idx].imm)) - 1) & CALL_ARGS);
 	callee = &facts->funcs[bpfu_facts_func_at(facts, idx + 1 + (uint32_t)insns[idx].imm)];
 	/* Functions that call each other in turn do not get past the verifier. */
-	return callee->solved == BPFU_SOLVED ? facts->live_in[callee->start] & CALL_ARGS : CALL_ARGS;
+	if (callee->solved != BPFU_SOLVED)
+		return CALL_ARGS;
+	return (facts->live_in[callee->start] & CALL_ARGS) | (callee->address_taken ? CALLBACK_ARGS : 0);
 }
 
 static void solve_live(struct bpfu_facts *facts, struct bpfu_func_facts *func,

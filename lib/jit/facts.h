@@ -33,6 +33,7 @@ struct bpfu_func_facts {
 	bool has_call;                /* helpers or functions */
 	bool has_tail_call;
 	bool tail_reach;              /* it or a function it calls makes tail calls */
+	bool address_taken;
 	bool is_callback;             /* its address is taken, and read */
 	bool has_may_goto;
 	bool has_loop;                /* a branch backwards */
@@ -151,7 +152,8 @@ static inline bool bpfu_facts_is_jump(const struct bpf_insn *insn)
 
 /*
  * Registers that the call at @idx reads: as many as the helper has arguments, or what the function called
- * reads of them. After bpfu_facts_solve().
+ * reads of them. A callback is always passed r1 and r2: without the moves to them the shortest loop of
+ * calls, an inlined bpf_loop() with nothing to do, takes 40 % longer (AMD EPYC). After bpfu_facts_solve().
  */
 uint16_t bpfu_facts_call_args(const struct bpfu_facts *facts, const struct bpf_insn *insns,
 			      uint32_t idx);

@@ -64,7 +64,7 @@ c: bl #0x10020
 44: mov x0, x7
 48: ret
 
--- case the address of a callback that a loop of calls has replaced is not loaded
+-- case the address of a callback that a loop of calls has replaced is not loaded, but r2 is passed
 -- target aarch64
 -- stack 16
 -- asm
@@ -72,6 +72,7 @@ r6 = r1
 r2 = &func
 r7 = 0
 top: r1 = r7
+r2 = r6
 call func
 r7 += 1
 if r7 < r6 goto top
@@ -86,16 +87,16 @@ exit
 c: mov x19, x0
 10: movz w20, #0
 14: mov x0, x20
-18: bl #0x10040
-1c: add x20, x20, #1
-20: cmp x20, x19
-24: b.lo #0x10014
-28: movz w7, #0
-2c: mov x0, x7
-30: ldp x19, x20, [sp], #0x10
-34: ldp x29, x30, [sp], #0x10
-38: ret
-3c: brk #0x1
+18: mov x1, x19
+1c: bl #0x10040
+20: add x20, x20, #1
+24: cmp x20, x19
+28: b.lo #0x10014
+2c: movz w7, #0
+30: mov x0, x7
+34: ldp x19, x20, [sp], #0x10
+38: ldp x29, x30, [sp], #0x10
+3c: ret
 40: mov x7, x0
 44: mov x0, x7
 48: ret

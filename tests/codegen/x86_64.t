@@ -661,7 +661,7 @@ f: ret
 20: mov rax, rsi
 23: ret
 
--- case the address of a callback that a loop of calls has replaced is not loaded
+-- case the address of a callback that a loop of calls has replaced is not loaded, but r2 is passed
 -- target x86_64
 -- stack 16
 -- asm
@@ -669,6 +669,7 @@ r6 = r1
 r2 = &func
 r7 = 0
 top: r1 = r7
+r2 = r6
 call func
 r7 += 1
 if r7 < r6 goto top
@@ -685,18 +686,16 @@ exit
 a: xor r13d, r13d
 d: nop dword ptr [rax]
 10: mov rdi, r13
-13: call 0x10030
-18: inc r13
-1b: cmp r13, rbx
-1e: jb 0x10010
-20: xor eax, eax
-22: pop r13
-24: pop rbx
-25: pop rbp
-26: ret
-27: int3
-28: int3
-29: int3
+13: mov rsi, rbx
+16: call 0x10030
+1b: inc r13
+1e: cmp r13, rbx
+21: jb 0x10010
+23: xor eax, eax
+25: pop r13
+27: pop rbx
+28: pop rbp
+29: ret
 2a: int3
 2b: int3
 2c: int3
