@@ -3,10 +3,11 @@
 #
 # The whole tool against itself, and against a difference that is known:
 #
-#	live.sh BPFLAB OBJECTS [TARGET [A_A [A_B]]]
+#	live.sh BPFLAB OBJECTS [TARGET [A_A [A_B [SUITES]]]]
 #
-# A_A comparisons of a program with itself (may differ in 5 %), and A_B each of loops of 2000 against
-# 2020 and 2060 steps (the latter is to be found in 95 %, and the interval to hold the truth in 93 %). Limits
+# A_A comparisons of a program with itself (may differ in 5 %), A_B each of loops of 2000 against
+# 2020 and 2060 steps (the latter is to be found in 95 %, and the interval to hold the truth in 93 %), and
+# SUITES of twenty programs with themselves (any row of one may be judged different in 5 %). Limits
 # are those of a binomial at three standard errors. With fewer than 20 of them nothing about rates is
 # asserted, but what comes out is looked at all the same.
 set -eu
@@ -16,6 +17,7 @@ OBJECTS=$2
 TARGET=${3:-}
 AA=${4:-400}
 AB=${5:-100}
+SUITES=${6:-200}
 
 if [ -z "$TARGET" ]; then
 	for t in user host; do
@@ -50,6 +52,7 @@ series() {
 series "$scratch/aa" "$AA" "$OBJECTS/loop2000.bpf.o" "$OBJECTS/loop2000.bpf.o"
 series "$scratch/2020" "$AB" "$OBJECTS/loop2000.bpf.o" "$OBJECTS/loop2020.bpf.o"
 series "$scratch/2060" "$AB" "$OBJECTS/loop2000.bpf.o" "$OBJECTS/loop2060.bpf.o"
+series "$scratch/suite" "$SUITES" "$OBJECTS/suite.bpf.o" "$OBJECTS/suite.bpf.o"
 
 python3 - "$scratch" <<'PY'
 import json, math, statistics, sys
@@ -91,5 +94,13 @@ for name, truth in (("2020", 1.01), ("2060", 1.03)):
     print(f"        median ratio {statistics.median(r['effect']['ratio'] for r in ab):.4f} for {truth}, "
           f"mean quads {statistics.mean(r['quads'] for r in ab):.0f}, "
           f"median time of measuring {statistics.median(r['seconds'] for r in ab):.2f} s")
+
+rows = load("suite")
+suites = [rows[i:i + 20] for i in range(0, len(rows), 20)]
+assert all(len({r["bench"] for r in s}) == 20 and len({r["seed"] for r in s}) == 1 for s in suites)
+check("any of 20 equal rows is judged",
+      sum(any(r["verdict"] in ("faster", "slower", "trivial") for r in s) for s in suites), len(suites), 0.05, True)
+print(f"        rows whose own interval leaves 1   {sum(map(differs, rows)):4} of {len(rows):4}, "
+      f"median time of a suite {statistics.median(s[0]['seconds'] for s in suites):.1f} s")
 sys.exit(failed)
 PY
