@@ -76,18 +76,14 @@ static int check_boundary(uintptr_t at, const struct bpfu_extent *func)
 	return p == at ? 0 : -EILSEQ;
 }
 
-/* Part of what hook.c changes at the entry of a function? Elsewhere than on x86-64 it changes nothing. */
+/* Part of what hook.c changes at the entry of a function? */
 static bool is_in_hook(uintptr_t at, const struct bpfu_extent *extent)
 {
-#if defined(__x86_64__)
 	struct bpfu_func *func = bpfu_func_by_addr((void *)extent->start);
 	struct bpfu_hook *hook;
 
 	return func && !bpfu_hook_get(func, &hook) &&
 	       at - (uintptr_t)hook->site.at < BPFU_ENTRY_SIZE;
-#else
-	return false;
-#endif
 }
 
 /* What the kernel returns to from a handler, and would at once be in one again. */
@@ -294,6 +290,7 @@ int bpfu_points_arm(struct bpfu_point *const *points, uint32_t cnt)
 			continue;
 		batch_add(&b, points[i]);
 		points[i]->armed = true;
+		points[i]->arming_cnt++;
 	}
 	if (!err && b.site_cnt)
 		err = bpfu_patch(b.sites, b.site_cnt);
@@ -311,12 +308,19 @@ int bpfu_points_arm(struct bpfu_point *const *points, uint32_t cnt)
 
 bool bpfu_point_is_trap(const struct bpfu_point *point, bool sync)
 {
-	bool there = has_breakpoint(point->at);
+	bool armed, there;
+	uint32_t arming_cnt;
 
 	if (point->by_jump)
 		return false;
+	/* Both of one time: what is seen after a removal must not meet what was seen before it. */
+	do {
+		arming_cnt = point->arming_cnt;
+		armed = point->armed;
+		there = has_breakpoint(point->at);
+	} while (arming_cnt != point->arming_cnt);
 	/* Without breakpoint: it was removed since the thread met it. */
-	return sync ? point->armed || !there : point->armed && there;
+	return sync ? armed || !there : armed && there;
 }
 
 void bpfu_point_step(const struct bpfu_point *point, struct bpfu_regs *regs)

@@ -30,6 +30,7 @@ struct bpfu_point {
 	uint8_t len;
 	bool by_jump;                    /* site is used instead of a breakpoint */
 	_Atomic bool armed;
+	_Atomic uint32_t arming_cnt;     /* counted between that and the change of the text */
 	const void *slot;                /* the instruction out of line; NULL: the handler does it */
 	struct bpfu_site site;
 };

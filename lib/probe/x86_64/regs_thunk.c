@@ -97,12 +97,12 @@ static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, bool vect
 	for (int i = 0; i < 8 && vectors && t->form != BPFU_THUNK_EXIT; i++)
 		x86_movups_store(cb, vector(i), i);
 	fill_rest(cb, t);
-	if (t->form == BPFU_THUNK_EXIT) {
-		/* Nothing is run, so that nothing needs to be restored. */
+	if (t->form != BPFU_THUNK_ENTRY) { /* what leave compares; the handler may be left out */
 		x86_movabs(cb, X86_R11, bpfu_u64(t->epoch));
 		x86_load(cb, 8, X86_R11, x86_mem_bd(X86_R11, 0));
 		x86_store(cb, 8, single->slot, X86_R11);
-	} else {
+	}
+	if (t->form != BPFU_THUNK_EXIT) { /* else nothing is run, and nothing needs to be restored */
 		bpfu_x86_single(cb, single);
 		for (uint32_t i = 0; i < restored; i++)
 			x86_load(cb, 8, saved[i].reg, pt_word(saved[i].word));
