@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,7 +40,12 @@
 #define CHUNKS (BPFU_PACK_SIZE / BPFU_PACK_CHUNK)
 #define SMALL_PAGE 4096ul /* the unit in which traps are filled in */
 #define HUGE_FROM (CHUNKS / 8)
-#define REACH (1ul << 31) /* of a call */
+/* Of a call, and of the jump at a function's entry. */
+#ifdef __aarch64__
+#define REACH (1ul << 27)
+#else
+#define REACH (1ul << 31)
+#endif
 
 struct bpfu_image_region {
 	struct bpfu_image_region *next;
@@ -61,6 +67,7 @@ static struct bpfu_image_region *regions;
 static bool no_regions;                 /* refused, or of no use on an emulator */
 static bool rewrite_seen;               /* asked once */
 static bool atfork_done;
+static _Atomic size_t last_below = BPFU_PACK_SIZE; /* where the last image of its own was put */
 
 /* ---- bitmaps ---- */
 
@@ -122,24 +129,48 @@ static size_t find_run(const struct bpfu_image_region *r, size_t n, size_t align
 
 /* ---- regions ---- */
 
-void *bpfu_pack_map_near(int fd, size_t size, int prot)
+/* Regions may become huge pages; images of their own lie as close together as pages do. */
+static size_t distance_of(int fd, size_t size)
 {
-	const size_t step = BPFU_ROUND_UP(size, BPFU_PACK_SIZE);
-	uintptr_t anchor = (uintptr_t)bpfu_pack_map_near & ~(BPFU_PACK_SIZE - 1), start;
-	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-	uint8_t *room;
-	void *p;
+	return BPFU_ROUND_UP(size, fd >= 0 ? BPFU_PACK_SIZE : (size_t)sysconf(_SC_PAGESIZE));
+}
 
-	/* Below our code: above it a heap may have to grow. */
-	for (size_t below = 2 * step; below < REACH - 2 * step && below < anchor; below += step) {
-		p = mmap((void *)(anchor - below), size, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
-		if (p == (void *)(anchor - below))
+/* Below our code: above it a heap may have to grow. NULL if there is no room from @from on. */
+static void *map_below(int fd, size_t size, int prot, size_t from)
+{
+	uintptr_t anchor = (uintptr_t)bpfu_pack_map_near & ~(BPFU_PACK_SIZE - 1);
+	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	const size_t step = distance_of(fd, size);
+
+	for (size_t below = from + step; below < REACH - 2 * step && below < anchor; below += step) {
+		void *p = mmap((void *)(anchor - below), size, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
+
+		if (p == (void *)(anchor - below)) {
+			if (fd < 0)
+				atomic_store(&last_below, below);
 			return p;
+		}
 		if (p != MAP_FAILED) /* a kernel that does not know MAP_FIXED_NOREPLACE */
 			munmap(p, size);
 		else if (errno != EEXIST)
 			break;
 	}
+	return NULL;
+}
+
+void *bpfu_pack_map_near(int fd, size_t size, int prot)
+{
+	const size_t step = BPFU_ROUND_UP(size, BPFU_PACK_SIZE);
+	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	uintptr_t start;
+	uint8_t *room;
+	void *p;
+
+	p = fd < 0 ? map_below(fd, size, prot, atomic_load(&last_below)) : NULL;
+	if (!p)
+		p = map_below(fd, size, prot, BPFU_PACK_SIZE);
+	if (p)
+		return p;
 	/* Anywhere, but aligned: cut it from more than is needed. */
 	room = mmap(NULL, step + BPFU_PACK_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)

@@ -36,7 +36,7 @@ bool bpfu_pack_mark_code(const struct bpfu_image *image);
 
 void bpfu_pack_free(struct bpfu_image *image, bpfu_image_fill fill);
 
-/* Map @fd (anonymous memory: -1) at a multiple of the region size near libbpfu; MAP_FAILED. */
+/* Map @fd at a multiple of the region size, or anonymous memory (-1), near libbpfu; MAP_FAILED. */
 void *bpfu_pack_map_near(int fd, size_t size, int prot);
 
 void bpfu_pack_stats(struct bpfu_image_stats *stats);

@@ -93,9 +93,6 @@ const char *bpfu_hook_reason(int err)
 		return "a thread of this process blocks SIGTRAP, which changing its first "
 		       "instructions needs";
 	case EOPNOTSUPP:
-#ifndef __x86_64__
-		return "not on this machine: programs on functions need x86-64";
-#endif
 		return "it does not begin with a nop; compile it with BPFU_PROBE_ENTRY";
 	case ERANGE:
 		return "it is too far from the memory for generated code";

@@ -207,6 +207,7 @@ static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean
 {
 	struct bpfu_thunk thunk = {
 		.func = p->hook->func->addr,
+		.after = bpfu_site_after(&p->hook->site),
 		.after_cell = &p->hook->after_probe,
 		.arg_cnt = arg_cnt_of(p),
 		.form = form,

@@ -22,7 +22,6 @@
 /* True if @func has a nop at its entry that programs on registers can use. */
 static bool has_entry(struct bpfu_func *func)
 {
-#if defined(__x86_64__)
 	struct bpfu_hook *hook;
 	int err;
 
@@ -30,9 +29,6 @@ static bool has_entry(struct bpfu_func *func)
 	err = bpfu_hook_get(func, &hook);
 	pthread_mutex_unlock(&bpfu_hook_lock);
 	return !err;
-#else
-	return false;
-#endif
 }
 
 static void set_address(struct bpfu_target *target, uintptr_t addr)

@@ -60,7 +60,7 @@ struct bpfu_thunk_single {
 
 struct bpfu_thunk {
 	const void *func;  /* [-2] */
-	const void *after; /* where the function's own code goes on */
+	const void *after; /* where the function's own code goes on, as far as nothing else is on it */
 	_Atomic(const void *) *after_cell; /* has_regs: where that is found */
 	uint32_t arg_cnt;
 	enum bpfu_thunk_form form;
@@ -69,7 +69,7 @@ struct bpfu_thunk {
 	const void *arg;
 	uint64_t (*enter)(void *arg, uint64_t *ctx); /* nonzero: skip the function */
 	uint64_t (*leave)(void *arg, uint64_t *ctx);
-	const _Atomic uint64_t *epoch; /* has_regs, exit only: stored in the struct bpfu_call */
+	const _Atomic uint64_t *epoch; /* has_regs, with exit: stored in the struct bpfu_call */
 	struct bpfu_thunk_single single;
 };
 
@@ -82,6 +82,7 @@ uint64_t bpfu_a64_lean_words(uint32_t arg_cnt, bool has_exit);
 
 /* Where the code has a frame: from the end of its first instructions to @left, and from @again on. */
 struct bpfu_thunk_frame {
+	uint32_t size; /* arm64: of the frame; on x86-64 rbp tells */
 	uint32_t left;
 	uint32_t again;
 };

@@ -66,11 +66,6 @@ static inline void probe_init(int argc, char **argv)
 {
 	bool interp = argc > 1 && !strcmp(argv[1], "interp");
 
-#ifndef __x86_64__
-	printf("programs on functions need x86-64\n");
-	exit(77);
-#endif
-
 	libbpf_set_print(probe_quiet);
 	bpfu_set_log_cb(probe_log, NULL);
 	if (bpfu_selftest() || bpfu_option_set("jit", interp ? "off" : "on")) {

@@ -395,10 +395,16 @@ static inline uint32_t a64_blr(uint8_t rn)
 	return 0xd63f0000 | A64_RN(rn);
 }
 
+/* RET Xn */
+static inline uint32_t a64_ret_to(uint8_t rn)
+{
+	return 0xd65f0000 | A64_RN(rn);
+}
+
 /* RET */
 static inline uint32_t a64_ret(void)
 {
-	return 0xd65f0000 | A64_RN(A64_LR);
+	return a64_ret_to(A64_LR);
 }
 
 /* NOP */
@@ -509,6 +515,18 @@ static inline uint32_t a64_stp(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t off
 static inline uint32_t a64_ldp(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t off)
 {
 	return 0xa9400000 | A64_FIELD(off >> 3, 15, 7) | A64_RA(rt2) | A64_RN(rn) | A64_RD(rt1);
+}
+
+/* STP Qt1, Qt2, [Xn|SP, #off] : off a multiple of 16, -1024 … 1008 */
+static inline uint32_t a64_stp_q(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t off)
+{
+	return 0xad000000 | A64_FIELD(off >> 4, 15, 7) | A64_RA(rt2) | A64_RN(rn) | A64_RD(rt1);
+}
+
+/* LDP Qt1, Qt2, [Xn|SP, #off] */
+static inline uint32_t a64_ldp_q(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t off)
+{
+	return 0xad400000 | A64_FIELD(off >> 4, 15, 7) | A64_RA(rt2) | A64_RN(rn) | A64_RD(rt1);
 }
 
 /* LDAR{B,H} Rt, [Xn] */

@@ -3,6 +3,7 @@
  * Thunks for arm64 (thunk.h).
  *
  *      higher   | argument 9 …       |   of the caller
+ *               | x1 of the return   |
  *               | [n] return value   |
  *               | [n-1] … [0]        | <- x29 + 32 = ctx
  *               | [-1] n             |
@@ -10,21 +11,111 @@
  *               | x30                |
  *               | x29                | <- x29, sp
  *               | arguments 9 …      |   copies, during the call
+ *
+ * The site and the thunk reach each other by a branch, 128 MiB to either side.
  */
-#include <errno.h>
+#include "helper/func_ctx.h"
+#include "probe/arm64/thunk.h"
 
-#include "jit/arm64/encode.h"
-#include "probe/thunk.h"
+#define CTX 32
 
-#define REG_ARGS 8
+static uint32_t ctx_word(int idx)
+{
+	return (uint32_t)(CTX + 8 * idx);
+}
+
+static uint32_t reg_args(const struct bpfu_thunk *t)
+{
+	return BPFU_MIN(t->arg_cnt, (uint32_t)BPFU_A64_REG_ARGS);
+}
+
+static uint32_t stack_args(const struct bpfu_thunk *t)
+{
+	return t->arg_cnt - reg_args(t);
+}
+
+static uint32_t frame_size(const struct bpfu_thunk *t)
+{
+	return BPFU_ROUND_UP(CTX + 8 * (t->arg_cnt + (t->form == BPFU_THUNK_ENTRY ? 0 : 2)), 16);
+}
+
+static void save_args(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
+{
+	for (uint32_t i = 0; i < reg_args(t); i++)
+		bpfu_a64_store(cb, (uint8_t)i, ctx_word((int)i));
+	for (uint32_t i = 0; i < stack_args(t); i++) {
+		bpfu_a64_load(cb, A64_X16, frame_size(t) + 8 * i);
+		bpfu_a64_store(cb, A64_X16, ctx_word((int)(i + BPFU_A64_REG_ARGS)));
+	}
+	bpfu_a64_const(cb, A64_X16, bpfu_u64(t->func));
+	bpfu_a64_store(cb, A64_X16, ctx_word(BPFU_FUNC_CTX_IP));
+	bpfu_a64_const(cb, A64_X16, t->arg_cnt);
+	bpfu_a64_store(cb, A64_X16, ctx_word(BPFU_FUNC_CTX_CNT));
+}
+
+static void restore_args(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
+{
+	for (uint32_t i = 0; i < reg_args(t); i++)
+		bpfu_a64_load(cb, (uint8_t)i, ctx_word((int)i));
+}
+
+/* To the function's own code, which needs no landing pad there for a direct branch. */
+static void branch(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base, bool is_call)
+{
+	int64_t rel = (int64_t)(bpfu_u64(t->after) - (base + cb->len));
+
+	if (base && !a64_imm26_fits(rel) && !cb->err)
+		cb->err = -ERANGE;
+	bpfu_a64_put(cb, is_call ? a64_bl((int32_t)rel) : a64_b((int32_t)rel));
+}
+
+static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+{
+	uint32_t ret = ctx_word((int)t->arg_cnt), skip_at = 0;
+
+	if (t->form == BPFU_THUNK_BOTH) {
+		bpfu_a64_store(cb, A64_ZR, ret);
+		bpfu_a64_call_handler(cb, t, false, CTX);
+		skip_at = cb->len;
+		bpfu_a64_put(cb, a64_cbnz(true, 0, 0));
+		restore_args(cb, t);
+	}
+	bpfu_a64_push_copies(cb, stack_args(t), frame_size(t));
+	branch(cb, t, base, true);
+	bpfu_a64_pop_copies(cb, stack_args(t));
+	bpfu_a64_store(cb, 0, ret);
+	bpfu_a64_store(cb, 1, ret + 8);
+	if (skip_at && !cb->err) {
+		uint32_t insn = a64_cbnz(true, 0, (int32_t)(cb->len - skip_at));
+
+		memcpy(cb->data + skip_at, &insn, sizeof(insn));
+	}
+	bpfu_a64_const(cb, A64_X16, t->arg_cnt | BPFU_FUNC_CTX_HAS_RET);
+	bpfu_a64_store(cb, A64_X16, ctx_word(BPFU_FUNC_CTX_CNT));
+	bpfu_a64_call_handler(cb, t, true, CTX);
+	bpfu_a64_load(cb, 0, ret);
+	bpfu_a64_load(cb, 1, ret + 8);
+}
 
 void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
 		    struct bpfu_thunk_frame *frame)
 {
-	cb->err = -EOPNOTSUPP;
-}
-
-uint64_t bpfu_a64_lean_words(uint32_t arg_cnt, bool has_exit)
-{
-	return 0;
+	if (t->has_regs) {
+		bpfu_a64_regs_thunk(cb, t, base, frame);
+		return;
+	}
+	bpfu_a64_frame(cb, frame_size(t));
+	frame->size = frame_size(t);
+	save_args(cb, t);
+	if (t->form == BPFU_THUNK_ENTRY) {
+		bpfu_a64_call_handler(cb, t, false, CTX);
+		restore_args(cb, t);
+		bpfu_a64_unframe(cb, frame_size(t), frame);
+		branch(cb, t, base, false);
+	} else {
+		with_exit(cb, t, base);
+		bpfu_a64_unframe(cb, frame_size(t), frame);
+		bpfu_a64_put(cb, a64_ret());
+	}
+	frame->again = cb->len;
 }

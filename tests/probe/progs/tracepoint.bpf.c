@@ -8,7 +8,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 __u64 raw_hits, typed_hits, record_hits, args[3], cookies;
-char narrow;
+signed char narrow; /* of a plain one the machines differ in the sign */
 short narrow2;
 
 SEC("raw_tp/probe_opened")
