@@ -296,20 +296,25 @@ static int grow(struct record_list *list, struct errline *e)
 	return 0;
 }
 
+void record_target(const json_t *o, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.64s", record_text(o, "target"));
+	trim_utf8(buf);
+	append_members(buf, size, json_object_get(o, "variant"), ":", ",");
+	record_clean(buf);
+	trim_utf8(buf);
+}
+
 static void fill(struct record *r, json_t *o)
 {
 	snprintf(r->label, sizeof(r->label), "%.120s", record_text(o, "bench"));
 	trim_utf8(r->label);
 	if (r->kind != RECORD_COMPARE) {
 		append_members(r->label, sizeof(r->label), json_object_get(o, "params"), "/", "/");
-		snprintf(r->target, sizeof(r->target), "%.64s", record_text(o, "target"));
-		trim_utf8(r->target);
-		append_members(r->target, sizeof(r->target), json_object_get(o, "variant"), ":", ",");
+		record_target(o, r->target, sizeof(r->target));
 	}
 	record_clean(r->label);
 	trim_utf8(r->label);
-	record_clean(r->target);
-	trim_utf8(r->target);
 	r->imported = json_is_object(json_object_get(o, "imported"));
 	r->ns = NAN;
 	if (json_is_true(json_object_get(o, "distinguishable")) || r->imported)

@@ -62,6 +62,9 @@ bool records_is_file(const char *path);
 /* True if the first result in the file @path is a count of instructions. */
 bool records_are_counts(const char *path);
 
+/* The target of a result, or of a side of a comparison, with its variant: "user:jit=on". */
+void record_target(const json_t *o, char *buf, size_t size);
+
 /* Members, "" or NAN where there are none. */
 const char *record_text(const json_t *o, const char *key);
 double record_number(const json_t *o, const char *key);

@@ -39,11 +39,40 @@ in_file r.csv "result,known-8/nr_loops=7,user:jit=on,2.625,2,3.25,*"
 cmp -s <(python3 -m json.tool known.json) <(python3 -m json.tool again.json) || die "JSON differs"
 [ ! -e bpflab-report.html ] || die "a page that nobody asked for"
 
+# keys of the file that differ from run to run would keep benchstat from comparing runs
+expect 0 "$BPFLAB" report known.json --benchfmt -
+in_out "# seed: 0x1"
+grep -q "^seed:" out && die "the seed is a key: $(cat out)"
+# what was imported or lost its environment does not keep that of the record before it
+python3 - <<'PY'
+import json
+o = json.load(open("known.json"))
+del o["env"]
+o["params"]["producers"] = 3
+open("bare.json", "w").write(json.dumps(o) + "\n")
+PY
+expect 0 "$BPFLAB" report known.json bare.json --benchfmt -
+[ "$(grep -c '^cpu: c$' out)" = 1 ] && [ "$(grep -c '^cpu: $' out)" = 1 ] || die "$(cat out)"
+in_out "BenchmarkKnown-8/nr_loops=7/target=user:jit=on-3	*"
+
 # comparisons
 expect 0 "$BPFLAB" compare "$TARGET" "$TARGET" count-local --quick -w 0 --no-control --json c.json --text - --ascii
 in_out "*no control*"
 in_out "count-local  *40"
 awk 'length > 72' out | grep -q . && die "wider than 72 columns: $(cat out)"
+# a line for each quad and side; two sides of one target have an arm
+expect 0 "$BPFLAB" report c.json --benchfmt -
+for arm in A B; do
+	[ "$(grep -c "^BenchmarkCount-local/target=$TARGET.*/arm=$arm-1	" out)" -ge 40 ] || die "$(cat out)"
+done
+python3 - out c.json <<'PY' || die "net costs that are not the comparison's: $(cat out)"
+import json, statistics, sys
+r = json.load(open(sys.argv[2]))
+for arm in "AB":
+    ns = [float(l.split()[2]) for l in open(sys.argv[1]) if f"/arm={arm}-1" in l]
+    want = r[arm.lower()]["ns_per_event"]
+    assert abs(statistics.median(ns) / want - 1) < 0.3, (arm, statistics.median(ns), want)
+PY
 expect 0 "$BPFLAB" report c.json --markdown -
 in_out "| count-local | * ns ±* | * |*| 40 |"
 expect 0 "$BPFLAB" compare known.json known.json --text -
