@@ -66,6 +66,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below and
 static struct bpfu_image_region *regions;
 static bool no_regions;                 /* refused, or of no use on an emulator */
 static bool rewrite_seen;               /* asked once */
+static _Atomic bool emulated;           /* and the answer was no */
 static bool atfork_done;
 static _Atomic size_t last_below = BPFU_PACK_SIZE; /* where the last image of its own was put */
 
@@ -128,6 +129,11 @@ static size_t find_run(const struct bpfu_image_region *r, size_t n, size_t align
 }
 
 /* ---- regions ---- */
+
+bool bpfu_pack_emulated(void)
+{
+	return atomic_load(&emulated);
+}
 
 /* Regions may become huge pages; images of their own lie as close together as pages do. */
 static size_t distance_of(int fd, size_t size)
@@ -252,6 +258,7 @@ static struct bpfu_image_region *region_new(enum bpfu_pack_kind kind)
 	if (!rewrite_seen && !bpfu_image_rewrite_seen(r->rx, r->rw)) {
 		bpfu_debug("jit: code written through a second mapping is not seen (an emulator?); "
 			   "using anonymous memory");
+		atomic_store(&emulated, true);
 		errno = ENOEXEC;
 		goto err_rw;
 	}

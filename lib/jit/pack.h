@@ -36,6 +36,12 @@ bool bpfu_pack_mark_code(const struct bpfu_image *image);
 
 void bpfu_pack_free(struct bpfu_image *image, bpfu_image_fill fill);
 
+/*
+ * True if an emulator of user processes runs us (image_probe.c); known once memory was asked for. Some of
+ * the threads that the kernel shows are its own then.
+ */
+bool bpfu_pack_emulated(void);
+
 /* Map @fd at a multiple of the region size, or anonymous memory (-1), near libbpfu; MAP_FAILED. */
 void *bpfu_pack_map_near(int fd, size_t size, int prot);
 

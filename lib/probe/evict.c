@@ -7,7 +7,8 @@
  * It is also why a signal of an earlier eviction counts as a question of the present one: its handler
  * looks at where the thread stands now.
  *
- * A thread that is being created or is ending blocks all signals for a moment; that is waited for.
+ * A thread that is being created or is ending blocks all signals for a moment; that is waited for. One
+ * that never does anything else is an emulator's own, if there is one: no thread of ours has that number.
  */
 #include "probe/evict.h"
 
@@ -20,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "jit/pack.h"
 #include "percpu/sys.h"
 #include "probe/trap.h"
 
@@ -28,6 +30,7 @@
 #define NS_PER_MS 1000000u
 #define ASK_AGAIN_NS (10 * NS_PER_MS)
 #define BLOCKED_NS (1000 * NS_PER_MS)          /* a mask that long is the application's */
+#define EMULATED_NS (100 * NS_PER_MS)          /* or the emulator's */
 #define SILENT_NS (10000ull * NS_PER_MS)       /* stopped, or starved beyond hope */
 
 struct asked {
@@ -146,6 +149,16 @@ static bool all_answered(const struct eviction *e)
 	return true;
 }
 
+/* Do without the answers of threads that are none of the program's. */
+static void excuse_emulator(struct eviction *e)
+{
+	uint32_t cnt = atomic_load(&e->cnt);
+
+	for (uint32_t i = 0; i < cnt; i++)
+		if (!atomic_load(&e->asked[i].answered) && blocks_trap(e->asked[i].tid))
+			atomic_store(&e->asked[i].answered, true);
+}
+
 /* Whether it makes no sense to go on waiting, @waited nanoseconds after the start. */
 static bool hopeless(struct eviction *e, uint64_t waited)
 {
@@ -171,6 +184,8 @@ static int wait_answers(struct eviction *e)
 		if (now - asked < ASK_AGAIN_NS)
 			continue;
 		asked = now;
+		if (now - start > EMULATED_NS && bpfu_pack_emulated())
+			excuse_emulator(e);
 		if (hopeless(e, now - start))
 			return -EBUSY;
 		for (uint32_t i = 0; i < atomic_load(&e->cnt); i++) {

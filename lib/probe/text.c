@@ -40,15 +40,21 @@ static int write_mem(void *at, const void *bytes, size_t n)
 	return memcmp(at, bytes, n) ? -EACCES : 0;
 }
 
+/* Functions that return 1 and 2. */
+#if defined(__x86_64__)
+static const uint8_t codes[2][6] = { { 0xb8, 1, 0, 0, 0, 0xc3 },   /* mov eax, 1; ret */
+				     { 0xb8, 2, 0, 0, 0, 0xc3 } }; /* mov eax, 2; ret */
+#elif defined(__aarch64__)
+static const uint32_t codes[2][2] = { { 0x52800020, 0xd65f03c0 },   /* mov w0, #1; ret */
+				      { 0x52800040, 0xd65f03c0 } }; /* mov w0, #2; ret */
+#endif
+
 /*
  * True if code that has run runs as changed afterwards. Decided once, on a page of its own: an emulator may
  * go on with its translation of what was there.
  */
 static bool is_change_seen(void)
 {
-#if defined(__aarch64__)
-	static const uint32_t codes[2][2] = { { 0x52800020, 0xd65f03c0 },   /* mov w0, #1; ret */
-					      { 0x52800040, 0xd65f03c0 } }; /* mov w0, #2; ret */
 	static int known;
 	size_t page_size = sysconf(_SC_PAGESIZE);
 	unsigned int (*volatile func)(void);
@@ -71,9 +77,6 @@ static bool is_change_seen(void)
 	}
 	munmap(page, page_size);
 	return known > 0;
-#else
-	return true;
-#endif
 }
 
 /* One page of text with @n bytes at @at changed. */

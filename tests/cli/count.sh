@@ -51,3 +51,7 @@ done
 usage_error "'one.json' line 1 is a count of instructions, *" report one.json
 usage_error "'one.json' line 1 is a count of instructions, *" history add one.json --db x.db
 [ ! -e x.db ] || rm x.db
+
+# Functions are changed under the emulator, too: their programs run (their events are checked), at a cost.
+expect 0 "$BPFLAB" run trig-fentry trig-kretprobe-multi trig-uprobe-nop --count=insns --runs 2 --json t.json
+json t.json "len(r) == 3 and all(x['exact'] and 10 < x['estimate'] < 2000 for x in r)"
