@@ -13,6 +13,7 @@
  *      4               mov x29, sp        sp + size, and x29 and x30 are saved at CFA - size
  *      8               …                  x29 + size
  *      frame->left     ret, or b          sp, and x29 and x30 are the caller's again
+ *      frame->again    …                  x29 + size, and x29 and x30 are saved at CFA - size
  *
  * DWARF 5, 6.4, and the register numbers of the two ABIs; the augmentation "zR" is of the Linux Standard
  * Base. Pointers are absolute.
@@ -142,10 +143,15 @@ static void put_frame(struct table *t, const struct bpfu_thunk_frame *frame)
 		ADVANCE_LOC | 4, DEF_CFA_REGISTER, X29,
 	};
 	static const uint8_t left[] = { DEF_CFA, SP, 0, RESTORE | X29, RESTORE | RETURN_ADDRESS };
+	const uint8_t again[] = {
+		DEF_CFA, X29, begin[2], begin[3], begin[4], begin[5], begin[6], begin[7],
+	};
 
 	put(t, begin, sizeof(begin));
 	put_advance(t, frame->left - 8);
 	put(t, left, sizeof(left));
+	put_advance(t, frame->again - frame->left);
+	put(t, again, sizeof(again));
 }
 
 #endif

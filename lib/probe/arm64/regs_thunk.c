@@ -94,22 +94,22 @@ static void fill_rest(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 		bpfu_a64_store(cb, A64_X17, word(PT_PC));
 }
 
-static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
+static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, struct bpfu_a64_single *single)
 {
 	uint64_t restored = bpfu_a64_lean_words(t->arg_cnt, false);
 
 	each_word(cb, t->lean ? restored : ~0ull, true);
 	fill_rest(cb, t);
-	if (t->form == BPFU_THUNK_EXIT) {
-		/* Nothing is run, so that nothing needs to be restored. */
+	if (t->form != BPFU_THUNK_ENTRY) { /* what leave compares; the handler may be left out */
 		bpfu_a64_const(cb, A64_X17, bpfu_u64(t->epoch));
 		bpfu_a64_put(cb, a64_ls_uimm(A64_LDR, A64_D, A64_X17, A64_X17, 0));
 		bpfu_a64_store(cb, A64_X17, CALL);
-		return;
 	}
+	if (t->form == BPFU_THUNK_EXIT) /* nothing is run, and nothing needs to be restored */
+		return;
 	if (is_any(t))
 		vectors(cb, true);
-	bpfu_a64_call_handler(cb, t, false, REGS);
+	bpfu_a64_single(cb, single);
 	each_word(cb, restored, false);
 	if (is_any(t))
 		vectors(cb, false);
@@ -138,13 +138,13 @@ static void call_function(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 	bpfu_a64_pop_copies(cb, on_stack);
 }
 
-static void leave(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
+static void leave(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, struct bpfu_a64_single *single)
 {
 	bpfu_a64_store(cb, 0, word(0));
 	bpfu_a64_store(cb, 1, word(1));
 	if (is_any(t))
 		vectors(cb, true);
-	bpfu_a64_call_handler(cb, t, true, REGS);
+	bpfu_a64_single(cb, single);
 	bpfu_a64_load(cb, 0, word(0));
 	bpfu_a64_load(cb, 1, word(1));
 	if (is_any(t))
@@ -154,20 +154,27 @@ static void leave(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 void bpfu_a64_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
 			 struct bpfu_thunk_frame *frame)
 {
+	struct bpfu_a64_single enter_single = { .thunk = t, .ctx = REGS, .slot = CALL };
+	struct bpfu_a64_single leave_single = enter_single;
 	bool guarded;
 
+	leave_single.is_leave = true;
 	bpfu_a64_frame(cb, frame_size(t));
 	frame->size = frame_size(t);
-	enter(cb, t);
+	enter(cb, t, &enter_single);
 	if (t->form == BPFU_THUNK_ENTRY) {
 		guarded = load_after(cb, t);
 		bpfu_a64_unframe(cb, frame_size(t), frame);
 		bpfu_a64_put(cb, guarded ? a64_ret_to(A64_X16) : a64_br(A64_X16));
 	} else {
 		call_function(cb, t);
-		leave(cb, t);
+		leave(cb, t, &leave_single);
 		bpfu_a64_unframe(cb, frame_size(t), frame);
 		bpfu_a64_put(cb, a64_ret());
 	}
 	frame->again = cb->len;
+	if (t->form != BPFU_THUNK_EXIT)
+		bpfu_a64_single_rest(cb, &enter_single);
+	if (t->form != BPFU_THUNK_ENTRY)
+		bpfu_a64_single_rest(cb, &leave_single);
 }

@@ -3,6 +3,7 @@
  * Thunks for arm64 (thunk.h).
  *
  *      higher   | argument 9 …       |   of the caller
+ *               | a word of single.c |
  *               | x1 of the return   |
  *               | [n] return value   |
  *               | [n-1] … [0]        | <- x29 + 32 = ctx
@@ -34,9 +35,15 @@ static uint32_t stack_args(const struct bpfu_thunk *t)
 	return t->arg_cnt - reg_args(t);
 }
 
+/* Behind the return value, and behind x1. */
+static uint32_t single_slot(const struct bpfu_thunk *t)
+{
+	return CTX + 8 * (t->arg_cnt + (t->form == BPFU_THUNK_ENTRY ? 0 : 2));
+}
+
 static uint32_t frame_size(const struct bpfu_thunk *t)
 {
-	return BPFU_ROUND_UP(CTX + 8 * (t->arg_cnt + (t->form == BPFU_THUNK_ENTRY ? 0 : 2)), 16);
+	return BPFU_ROUND_UP(single_slot(t) + 8, 16);
 }
 
 static void save_args(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
@@ -69,15 +76,25 @@ static void branch(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t
 	bpfu_a64_put(cb, is_call ? a64_bl((int32_t)rel) : a64_b((int32_t)rel));
 }
 
-static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base)
+static struct bpfu_a64_single single_of(const struct bpfu_thunk *t, bool is_leave)
 {
-	uint32_t ret = ctx_word((int)t->arg_cnt), skip_at = 0;
+	return (struct bpfu_a64_single){
+		.thunk = t,
+		.is_leave = is_leave,
+		.ctx = CTX,
+		.slot = single_slot(t),
+	};
+}
+
+static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
+		      struct bpfu_thunk_frame *frame)
+{
+	struct bpfu_a64_single enter = single_of(t, false), leave = single_of(t, true);
+	uint32_t ret = ctx_word((int)t->arg_cnt);
 
 	if (t->form == BPFU_THUNK_BOTH) {
 		bpfu_a64_store(cb, A64_ZR, ret);
-		bpfu_a64_call_handler(cb, t, false, CTX);
-		skip_at = cb->len;
-		bpfu_a64_put(cb, a64_cbnz(true, 0, 0));
+		bpfu_a64_single(cb, &enter);
 		restore_args(cb, t);
 	}
 	bpfu_a64_push_copies(cb, stack_args(t), frame_size(t));
@@ -85,21 +102,25 @@ static void with_exit(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint6
 	bpfu_a64_pop_copies(cb, stack_args(t));
 	bpfu_a64_store(cb, 0, ret);
 	bpfu_a64_store(cb, 1, ret + 8);
-	if (skip_at && !cb->err) {
-		uint32_t insn = a64_cbnz(true, 0, (int32_t)(cb->len - skip_at));
-
-		memcpy(cb->data + skip_at, &insn, sizeof(insn));
-	}
+	enter.skip = cb->len;
 	bpfu_a64_const(cb, A64_X16, t->arg_cnt | BPFU_FUNC_CTX_HAS_RET);
 	bpfu_a64_store(cb, A64_X16, ctx_word(BPFU_FUNC_CTX_CNT));
-	bpfu_a64_call_handler(cb, t, true, CTX);
+	bpfu_a64_single(cb, &leave);
 	bpfu_a64_load(cb, 0, ret);
 	bpfu_a64_load(cb, 1, ret + 8);
+	bpfu_a64_unframe(cb, frame_size(t), frame);
+	bpfu_a64_put(cb, a64_ret());
+	frame->again = cb->len;
+	if (t->form == BPFU_THUNK_BOTH)
+		bpfu_a64_single_rest(cb, &enter);
+	bpfu_a64_single_rest(cb, &leave);
 }
 
 void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
 		    struct bpfu_thunk_frame *frame)
 {
+	struct bpfu_a64_single enter = single_of(t, false);
+
 	if (t->has_regs) {
 		bpfu_a64_regs_thunk(cb, t, base, frame);
 		return;
@@ -107,15 +128,14 @@ void bpfu_a64_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_
 	bpfu_a64_frame(cb, frame_size(t));
 	frame->size = frame_size(t);
 	save_args(cb, t);
-	if (t->form == BPFU_THUNK_ENTRY) {
-		bpfu_a64_call_handler(cb, t, false, CTX);
-		restore_args(cb, t);
-		bpfu_a64_unframe(cb, frame_size(t), frame);
-		branch(cb, t, base, false);
-	} else {
-		with_exit(cb, t, base);
-		bpfu_a64_unframe(cb, frame_size(t), frame);
-		bpfu_a64_put(cb, a64_ret());
+	if (t->form != BPFU_THUNK_ENTRY) {
+		with_exit(cb, t, base, frame);
+		return;
 	}
+	bpfu_a64_single(cb, &enter);
+	restore_args(cb, t);
+	bpfu_a64_unframe(cb, frame_size(t), frame);
+	branch(cb, t, base, false);
 	frame->again = cb->len;
+	bpfu_a64_single_rest(cb, &enter);
 }

@@ -57,16 +57,6 @@ static inline void bpfu_a64_unframe(struct bpfu_codebuf *cb, uint32_t size,
 	frame->left = cb->len;
 }
 
-/* Call the handler with the context at @ctx_off of the frame. */
-static inline void bpfu_a64_call_handler(struct bpfu_codebuf *cb, const struct bpfu_thunk *t,
-					 bool is_leave, uint32_t ctx_off)
-{
-	bpfu_a64_const(cb, 0, bpfu_u64(t->arg));
-	bpfu_a64_put(cb, a64_add_i(true, 1, A64_FP, ctx_off));
-	bpfu_a64_const(cb, A64_X16, bpfu_u64(is_leave ? t->leave : t->enter));
-	bpfu_a64_put(cb, a64_blr(A64_X16));
-}
-
 /* Copy @cnt words of the caller's stack, behind the frame of @size bytes, to below this frame. */
 static inline void bpfu_a64_push_copies(struct bpfu_codebuf *cb, uint32_t cnt, uint32_t size)
 {
@@ -83,5 +73,31 @@ static inline void bpfu_a64_pop_copies(struct bpfu_codebuf *cb, uint32_t cnt)
 	if (cnt)
 		bpfu_a64_put(cb, a64_add_i(true, A64_SP, A64_SP, BPFU_ROUND_UP(8 * cnt, 16)));
 }
+
+/* ---- running what is attached ---- */
+
+#define BPFU_A64_LABEL_JUMPS 8
+
+struct bpfu_a64_label {
+	uint32_t cnt;
+	uint32_t at[BPFU_A64_LABEL_JUMPS]; /* branches to where it will be */
+};
+
+struct bpfu_a64_single {
+	const struct bpfu_thunk *thunk;
+	bool is_leave;
+	uint32_t ctx;  /* where in the frame the context is */
+	uint32_t slot; /* a word of the frame: free, or with registers the call's epoch */
+	uint32_t skip; /* where in the buffer to go if the handler says so, 0: it says nothing */
+
+	struct bpfu_a64_label outer, slow; /* between the two parts */
+	uint32_t done;
+};
+
+/* Run the one program there is, or what the handler runs. Clobbers what a call does. */
+void bpfu_a64_single(struct bpfu_codebuf *cb, struct bpfu_a64_single *s);
+
+/* The rest of it, behind the thunk's last instruction. */
+void bpfu_a64_single_rest(struct bpfu_codebuf *cb, struct bpfu_a64_single *s);
 
 #endif
