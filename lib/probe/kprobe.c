@@ -59,7 +59,7 @@ struct bpfu_probes {
 	struct bpfu_hook *hook;
 	_Atomic(struct list *) list;
 	_Atomic uint64_t epoch;     /* list->epoch, also readable outside of sections */
-	const void *thunks[BPFU_THUNK_FORMS][2]; /* [] [lean]; never freed */
+	const void *thunks[BPFU_THUNK_FORMS][2][2]; /* [] [lean] [direct]; never freed */
 	struct probe *first;        /* latest first */
 	uint32_t cnt, return_cnt;
 	uint32_t place_cnt;         /* of the latter, those with places */
@@ -203,7 +203,7 @@ static uint32_t arg_cnt_of(const struct bpfu_probes *p)
 	return func->btf_id ? func->decl.arg_cnt : BPFU_THUNK_ANY_ARGS;
 }
 
-static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean)
+static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean, bool direct)
 {
 	struct bpfu_thunk thunk = {
 		.func = p->hook->func->addr,
@@ -218,14 +218,14 @@ static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean
 		.leave = on_leave,
 		.epoch = &p->epoch,
 		.single = {
-			.list = &p->list,
+			.list = direct ? &p->list : NULL,
 			.run = { offsetof(struct list, single[0]), offsetof(struct list, single[1]) },
 			.since = offsetof(struct list, since),
 			.running_tpoff = running_tpoff(),
 		},
 	};
 
-	return bpfu_thunk_make(&thunk, &p->thunks[form][lean]);
+	return bpfu_thunk_make(&thunk, &p->thunks[form][lean][direct]);
 }
 
 /* A tail call may lead to a program that reads other registers. */
@@ -250,16 +250,16 @@ static int choose_thunk(struct bpfu_probes *p)
 {
 	enum bpfu_thunk_form form = form_of(p);
 	uint64_t words = 0;
-	bool lean;
+	bool lean, direct = !p->place_cnt; /* see choose_single() */
 	int err = 0;
 
 	for (struct probe *probe = p->first; probe; probe = probe->next)
 		words |= words_read(probe->run.prog);
 	lean = !(words & ~bpfu_thunk_lean_words(arg_cnt_of(p), p->return_cnt));
-	if (p->cnt && !p->thunks[form][lean])
-		err = thunk_new(p, form, lean);
+	if (p->cnt && !p->thunks[form][lean][direct])
+		err = thunk_new(p, form, lean, direct);
 	if (!err)
-		p->hook->probe_thunk = p->cnt ? p->thunks[form][lean] : NULL;
+		p->hook->probe_thunk = p->cnt ? p->thunks[form][lean][direct] : NULL;
 	return err;
 }
 

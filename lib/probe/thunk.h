@@ -50,7 +50,8 @@ enum bpfu_thunk_form { BPFU_THUNK_ENTRY, BPFU_THUNK_BOTH, BPFU_THUNK_EXIT, BPFU_
 
 /* What attachments of a function change; the thunk looks there whether it needs the handler. */
 struct bpfu_thunk_single {
-	const void *list;      /* the word that holds the address of a list, never 0 */
+	const void *list;      /* the word that holds the address of a list, never 0; NULL: always
+				* call the handler */
 	uint32_t run[2];       /* of enter and leave: where in the list lies the struct bpfu_run of
 				* the single program; ->func NULL: call the handler */
 	uint32_t since;        /* has_regs: where in the list leave's finds what the call's epoch

@@ -146,8 +146,22 @@ static void run(struct bpfu_codebuf *cb, const struct bpfu_a64_single *s, struct
 	unmark(cb, s);
 }
 
+static void call_handler(struct bpfu_codebuf *cb, const struct bpfu_a64_single *s)
+{
+	const struct bpfu_thunk *t = s->thunk;
+
+	bpfu_a64_const(cb, 0, bpfu_u64(t->arg));
+	bpfu_a64_put(cb, a64_add_i(true, 1, A64_FP, s->ctx));
+	bpfu_a64_const(cb, A64_X16, bpfu_u64(s->is_leave ? t->leave : t->enter));
+	bpfu_a64_put(cb, a64_blr(A64_X16));
+}
+
 void bpfu_a64_single(struct bpfu_codebuf *cb, struct bpfu_a64_single *s)
 {
+	if (!s->thunk->single.list) {
+		call_handler(cb, s);
+		return;
+	}
 	self(cb);
 	load(cb, A64_H, TMP, SELF, offsetof(struct bpfu_cpu_self, state)); /* BPFU_STATE_NEST */
 	jump(cb, a64_cbz(false, TMP, 0), &s->outer);
@@ -159,8 +173,9 @@ void bpfu_a64_single(struct bpfu_codebuf *cb, struct bpfu_a64_single *s)
 void bpfu_a64_single_rest(struct bpfu_codebuf *cb, struct bpfu_a64_single *s)
 {
 	struct bpfu_a64_label undo = { .cnt = 0 }, exit_slow = { .cnt = 0 };
-	const struct bpfu_thunk *t = s->thunk;
 
+	if (!s->thunk->single.list)
+		return;
 	land(cb, &s->outer);
 	add_to_state(cb, 1, false);
 	test_attention(cb, &undo);
@@ -178,10 +193,7 @@ void bpfu_a64_single_rest(struct bpfu_codebuf *cb, struct bpfu_a64_single *s)
 	land(cb, &undo);
 	add_to_state(cb, LEAVE_OUTERMOST, true);
 	land(cb, &s->slow);
-	bpfu_a64_const(cb, 0, bpfu_u64(t->arg));
-	bpfu_a64_put(cb, a64_add_i(true, 1, A64_FP, s->ctx));
-	bpfu_a64_const(cb, A64_X16, bpfu_u64(s->is_leave ? t->leave : t->enter));
-	bpfu_a64_put(cb, a64_blr(A64_X16));
+	call_handler(cb, s);
 	if (s->skip)
 		bpfu_a64_put(cb, a64_cbnz(true, 0, back(cb, s->skip)));
 	bpfu_a64_put(cb, a64_b(back(cb, s->done)));

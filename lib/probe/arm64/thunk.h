@@ -88,7 +88,8 @@ struct bpfu_a64_single {
 	bool is_leave;
 	uint32_t ctx;  /* where in the frame the context is */
 	uint32_t slot; /* a word of the frame: free, or with registers the call's epoch */
-	uint32_t skip; /* where in the buffer to go if the handler says so, 0: it says nothing */
+	uint32_t skip; /* where in the buffer to go if the handler says so, 0: it says nothing; not without
+			* a list */
 
 	struct bpfu_a64_label outer, slow; /* between the two parts */
 	uint32_t done;

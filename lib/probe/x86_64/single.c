@@ -126,18 +126,7 @@ static void run(struct bpfu_codebuf *cb, const struct bpfu_x86_single *s,
 	}
 }
 
-void bpfu_x86_single(struct bpfu_codebuf *cb, struct bpfu_x86_single *s)
-{
-	x86_load(cb, 2, X86_RAX, self_state()); /* BPFU_STATE_NEST */
-	x86_test_rr(cb, false, X86_RAX, X86_RAX);
-	bpfu_x86_jump(cb, X86_CC_E, &s->outer);
-	test_attention(cb);
-	bpfu_x86_jump(cb, X86_CC_NE, &s->slow);
-	run(cb, s, &s->slow);
-	s->done = cb->len;
-}
-
-void bpfu_x86_call_handler(struct bpfu_codebuf *cb, const struct bpfu_x86_single *s)
+static void call_handler(struct bpfu_codebuf *cb, const struct bpfu_x86_single *s)
 {
 	const struct bpfu_thunk *t = s->thunk;
 
@@ -148,10 +137,27 @@ void bpfu_x86_call_handler(struct bpfu_codebuf *cb, const struct bpfu_x86_single
 	x86_call_r(cb, X86_RAX);
 }
 
+void bpfu_x86_single(struct bpfu_codebuf *cb, struct bpfu_x86_single *s)
+{
+	if (!s->thunk->single.list) {
+		call_handler(cb, s);
+		return;
+	}
+	x86_load(cb, 2, X86_RAX, self_state()); /* BPFU_STATE_NEST */
+	x86_test_rr(cb, false, X86_RAX, X86_RAX);
+	bpfu_x86_jump(cb, X86_CC_E, &s->outer);
+	test_attention(cb);
+	bpfu_x86_jump(cb, X86_CC_NE, &s->slow);
+	run(cb, s, &s->slow);
+	s->done = cb->len;
+}
+
 void bpfu_x86_single_rest(struct bpfu_codebuf *cb, struct bpfu_x86_single *s)
 {
 	struct bpfu_x86_label undo = { .cnt = 0 }, exit_slow = { .cnt = 0 };
 
+	if (!s->thunk->single.list)
+		return;
 	bpfu_x86_land(cb, &s->outer);
 	x86_alu_mi(cb, X86_ADD, 8, self_state(), 1);
 	test_attention(cb);
@@ -170,7 +176,7 @@ void bpfu_x86_single_rest(struct bpfu_codebuf *cb, struct bpfu_x86_single *s)
 	bpfu_x86_land(cb, &undo);
 	x86_alu_mi(cb, X86_ADD, 8, self_state(), LEAVE_OUTERMOST);
 	bpfu_x86_land(cb, &s->slow);
-	bpfu_x86_call_handler(cb, s);
+	call_handler(cb, s);
 	if (s->skip) {
 		x86_test_rr(cb, true, X86_RAX, X86_RAX);
 		jump_back(cb, X86_CC_NE, s->skip);

@@ -35,7 +35,8 @@ struct bpfu_x86_single {
 	bool is_leave;
 	struct x86_mem ctx;  /* the context, rbp- or rsp-based */
 	struct x86_mem slot; /* a word of the frame: free, or with registers the call's epoch */
-	uint32_t skip;       /* where in the buffer to go if the handler says so, 0: it says nothing */
+	uint32_t skip;       /* where in the buffer to go if the handler says so, 0: it says nothing; not
+			      * without a list */
 
 	struct bpfu_x86_label outer, slow; /* between the two parts */
 	uint32_t done;
@@ -46,7 +47,5 @@ void bpfu_x86_single(struct bpfu_codebuf *cb, struct bpfu_x86_single *s);
 
 /* The rest of it, behind the thunk's last instruction. */
 void bpfu_x86_single_rest(struct bpfu_codebuf *cb, struct bpfu_x86_single *s);
-
-void bpfu_x86_call_handler(struct bpfu_codebuf *cb, const struct bpfu_x86_single *s);
 
 #endif
