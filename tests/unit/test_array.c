@@ -167,7 +167,9 @@ struct walk {
 	bool wrong;
 };
 
-static uint64_t on_elem(uint64_t map, uint64_t key, uint64_t value, uint64_t ctx, uint64_t unused)
+/* At an even address: an odd one stands for a callback of the interpreter. */
+__attribute__((aligned(16))) static uint64_t on_elem(uint64_t map, uint64_t key, uint64_t value,
+						    uint64_t ctx, uint64_t unused)
 {
 	struct walk *w = bpfu_ptr(ctx);
 	uint32_t idx = *(uint32_t *)bpfu_ptr(key);

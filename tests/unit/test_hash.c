@@ -315,8 +315,10 @@ struct walk {
 	bool re_add;
 };
 
-static uint64_t on_elem(uint64_t map, uint64_t key_ptr, uint64_t value_ptr, uint64_t ctx,
-			uint64_t unused)
+/* At an even address: an odd one stands for a callback of the interpreter. */
+__attribute__((aligned(16))) static uint64_t on_elem(uint64_t map, uint64_t key_ptr,
+						    uint64_t value_ptr, uint64_t ctx,
+						    uint64_t unused)
 {
 	struct walk *w = bpfu_ptr(ctx);
 	uint64_t key = *(uint64_t *)bpfu_ptr(key_ptr), value = *(uint64_t *)bpfu_ptr(value_ptr);
