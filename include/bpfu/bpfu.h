@@ -68,6 +68,8 @@ BPFU_API int bpfu_selftest(void);
  *                          the processor's id (default: on)
  *   inline_loop=on|off     turn bpf_loop() with one known callback into a loop of direct calls
  *                          (default: on)
+ *   loop_idioms=on|off     compile loops that copy, fill or add up adjacent memory to code that takes
+ *                          16 or 32 bytes at once (default: on)
  *   private_stack=auto|on|off  keep the stacks of compiled programs in memory of their own, one per
  *                          CPU slot, each function with up to 512 bytes; auto decides as the kernel
  *                          does (default: auto)

@@ -27,6 +27,7 @@ static const struct option {
 	{ "inline_helpers", offsetof(struct bpfu_options, inline_helpers), false },
 	{ "inline_percpu", offsetof(struct bpfu_options, inline_percpu), false },
 	{ "inline_loop", offsetof(struct bpfu_options, inline_loop), false },
+	{ "loop_idioms", offsetof(struct bpfu_options, loop_idioms), false },
 	{ "perf_map", offsetof(struct bpfu_options, perf_map), false },
 	{ "jitdump", offsetof(struct bpfu_options, jitdump), false },
 	{ "private_stack", offsetof(struct bpfu_options, private_stack), true },
@@ -90,6 +91,7 @@ struct bpfu_options *bpfu_options_self(void)
 						 .inline_helpers = true,
 						 .inline_percpu = true,
 						 .inline_loop = true,
+						 .loop_idioms = true,
 						 .private_stack = BPFU_SWITCH_AUTO,
 						 .prog_pack = true };
 		options_from_env(&options);

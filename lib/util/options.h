@@ -16,6 +16,7 @@ struct bpfu_options {
 	bool inline_helpers; /* instructions in place of calls of some helpers */
 	bool inline_percpu;  /* also of those that need the internal per-CPU MOV */
 	bool inline_loop;    /* bpf_loop() with one known callback as a loop of direct calls */
+	bool loop_idioms;    /* loops that copy, fill or add up memory take many bytes at once */
 	bool perf_map;       /* lines of /tmp/perf-PID.map */
 	bool jitdump;        /* records of jit-PID.dump */
 	uint8_t private_stack; /* enum bpfu_switch: BPF stacks outside the thread's own stack */

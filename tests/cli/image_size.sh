@@ -12,7 +12,7 @@ if ! "$BPFLAB" dump --on host --jited jit-fnv >out 2>err; then
 	skip "the kernel does not show its machine code: $(cat err)"
 fi
 # Those that come closest; lib/jit/x86_64/README.md has them all.
-benches="jit-sort jit-divmod jit-fsm private-stack"
+benches="jit-sort jit-divmod jit-fsm jit-csum jit-memcpy jit-sieve private-stack"
 larger=
 printf '%-16s %6s %6s\n' bench user host
 for bench in $benches; do

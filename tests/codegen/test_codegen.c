@@ -8,8 +8,9 @@
  * A file has cases of this form; lines that begin with # are comments:
  *
  *   -- case NAME
- *   -- target x86_64 [plain] [harden]   plain: without the optional instructions (BMI2, LSE …);
- *                                  harden: constants blinded with 0x11111111, 0x22222222, …
+ *   -- target x86_64 [plain] [harden] [idioms]   plain: without the optional instructions (BMI2, LSE …);
+ *                                  harden: constants blinded with 0x11111111, 0x22222222, …;
+ *                                  idioms: the option loop_idioms
  *   -- stack BYTES [private]       of each function, default 0
  *   -- asm                         see tests/insn/asm.h
  *   ...
@@ -39,6 +40,7 @@ struct test_case {
 	char target[32];
 	bool plain;
 	bool harden;
+	bool idioms;
 	unsigned stack;
 	bool private_stack;
 	char source[TEXT_MAX];
@@ -138,7 +140,7 @@ static void run_case(const struct test_case *c)
 	struct bpfu_jit_target target = { .self_tpoff = 0x100 };
 	struct bpfu_prog prog = { .insns = insns,
 				  .subprogs = subs,
-				  .options = { .harden = c->harden } };
+				  .options = { .harden = c->harden, .loop_idioms = c->idioms } };
 	struct bpfu_jit_code code;
 	char err[200];
 	int cnt, rc;
@@ -163,8 +165,8 @@ static void run_case(const struct test_case *c)
 	disassemble(c->target, &code, got);
 	bpfu_jit_code_release(&code);
 	if (print) {
-		printf("-- case %s\n-- target %s%s%s\n", c->name, c->target, c->plain ? " plain" : "",
-		       c->harden ? " harden" : "");
+		printf("-- case %s\n-- target %s%s%s%s\n", c->name, c->target, c->plain ? " plain" : "",
+		       c->harden ? " harden" : "", c->idioms ? " idioms" : "");
 		if (c->stack)
 			printf("-- stack %u%s\n", c->stack, c->private_stack ? " private" : "");
 		printf("-- asm\n%s-- expect\n%s\n", c->source, got);
@@ -201,6 +203,7 @@ static int run_file(FILE *f)
 		} else if (keyword(line, "target", &rest)) {
 			c.plain = strstr(rest, " plain");
 			c.harden = strstr(rest, " harden");
+			c.idioms = strstr(rest, " idioms");
 			snprintf(c.target, sizeof(c.target), "%.*s", (int)strcspn(rest, " "), rest);
 		} else if (keyword(line, "stack", &rest)) {
 			c.stack = (unsigned)strtoul(rest, NULL, 0);

@@ -48,7 +48,7 @@ enum map_slot {
 	SLOT_ALL,
 };
 
-#define OUT_VALUE_SIZE 128
+#define OUT_VALUE_SIZE 384
 
 struct map_spec {
 	uint32_t type; /* enum bpf_map_type, 0: the shape has no such map */

@@ -84,7 +84,7 @@ static void set_option(const char *name, const char *value, FILE *out)
 void side_options(const struct side *side, const struct diff_case *c, uint64_t seed, FILE *out)
 {
 	static const char *const names[] = { "inline_helpers", "inline_percpu", "inline_loop",
-					     "prog_pack",      "harden" };
+					     "prog_pack",      "harden",	"loop_idioms" };
 	static const char *const stacks[] = { "on", "auto", "off" };
 	struct rng rng = { .state = seed ^ 0x0b71035 };
 

@@ -516,6 +516,45 @@ static void control(void)
 	check("lfence");
 }
 
+static void vectors(void)
+{
+	static const struct {
+		enum x86_vec op;
+		const char *name;
+	} ops[] = {
+		{ X86_PUNPCKLBW, "punpcklbw" }, { X86_PUNPCKLWD, "punpcklwd" },
+		{ X86_PUNPCKLQDQ, "punpcklqdq" }, { X86_MOVDQA, "movdqa" },
+		{ X86_PCMPEQD, "pcmpeqd" },	  { X86_PADDQ, "paddq" },
+		{ X86_PXOR, "pxor" },		  { X86_PSADBW, "psadbw" },
+		{ X86_PSUBQ, "psubq" },
+	};
+
+	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		x86_vec_rr(&cb, ops[i].op, i % 8, 7 - i % 7);
+		check("%s xmm%u, xmm%u", ops[i].name, i % 8, 7 - i % 7);
+	}
+	EACH_REG(r) {
+		x86_vec_from(&cb, true, r % 8, r);
+		check("movq xmm%u, %s", (unsigned)r % 8, reg(8, r));
+		x86_vec_from(&cb, false, r % 8, r);
+		check("movd xmm%u, %s", (unsigned)r % 8, reg(4, r));
+		x86_vec_to(&cb, true, r, r % 8);
+		check("movq %s, xmm%u", reg(8, r), (unsigned)r % 8);
+		x86_vec_to(&cb, false, r, r % 8);
+		check("movd %s, xmm%u", reg(4, r), (unsigned)r % 8);
+	}
+	x86_pshufd(&cb, 3, 5, X86_LOW_DWORD);
+	check("pshufd xmm3, xmm5, 0");
+	x86_pshufd(&cb, 6, 1, X86_HIGH_HALF);
+	check("pshufd xmm6, xmm1, 0xee");
+	x86_psrlw(&cb, 2, 8);
+	check("psrlw xmm2, 8");
+	x86_psrlq(&cb, 4, 32);
+	check("psrlq xmm4, 32");
+	x86_psllq(&cb, 7, 63);
+	check("psllq xmm7, 63");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2)
@@ -536,6 +575,7 @@ int main(int argc, char **argv)
 	shifts();
 	atomics();
 	control();
+	vectors();
 	bpfu_codebuf_release(&cb);
 	if (!golden)
 		return 0;

@@ -125,6 +125,7 @@ void jprog_init(struct jprog *p, const struct bpf_insn *insns, uint32_t cnt, uin
 	memcpy(p->jit.insns, insns, cnt * sizeof(*insns));
 	p->jit.insn_cnt = cnt;
 	p->jit.options.prog_pack = true;
+	p->jit.options.loop_idioms = true;
 	p->jit.options.harden = getenv("BPFU_TEST_HARDEN");
 	p->jit.subprogs = p->subs;
 	jprog_sub(p, 0, stack);

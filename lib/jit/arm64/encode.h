@@ -75,6 +75,12 @@ static inline uint32_t a64_cmn_i(bool sf, uint8_t rn, uint32_t imm)
 	return a64_addsub_i(0x31000000, sf, A64_ZR, rn, imm);
 }
 
+/* SUBS Rd, Rn|SP, #imm */
+static inline uint32_t a64_subs_i(bool sf, uint8_t rd, uint8_t rn, uint32_t imm)
+{
+	return a64_addsub_i(0x71000000, sf, rd, rn, imm);
+}
+
 enum a64_logic { A64_AND, A64_ORR, A64_EOR, A64_ANDS };
 
 /*
@@ -237,6 +243,12 @@ static inline uint32_t a64_add(bool sf, uint8_t rd, uint8_t rn, uint8_t rm)
 static inline uint32_t a64_sub(bool sf, uint8_t rd, uint8_t rn, uint8_t rm)
 {
 	return a64_rrr(0x4b000000, sf, rd, rn, rm);
+}
+
+/* SUBS Rd, Rn, Rm */
+static inline uint32_t a64_subs(bool sf, uint8_t rd, uint8_t rn, uint8_t rm)
+{
+	return a64_rrr(0x6b000000, sf, rd, rn, rm);
 }
 
 /* NEG Rd, Rm */
@@ -529,6 +541,24 @@ static inline uint32_t a64_ldp_q(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t o
 	return 0xad400000 | A64_FIELD(off >> 4, 15, 7) | A64_RA(rt2) | A64_RN(rn) | A64_RD(rt1);
 }
 
+/* LDP Qt1, Qt2, [Xn|SP], #off : off a multiple of 16, -1024 … 1008 */
+static inline uint32_t a64_ldp_q_post(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t off)
+{
+	return 0xacc00000 | A64_FIELD(off >> 4, 15, 7) | A64_RA(rt2) | A64_RN(rn) | A64_RD(rt1);
+}
+
+/* STP Qt1, Qt2, [Xn|SP], #off */
+static inline uint32_t a64_stp_q_post(uint8_t rt1, uint8_t rt2, uint8_t rn, int32_t off)
+{
+	return 0xac800000 | A64_FIELD(off >> 4, 15, 7) | A64_RA(rt2) | A64_RN(rn) | A64_RD(rt1);
+}
+
+/* LDR Qt, [Xn|SP], #off : -256 … 255 */
+static inline uint32_t a64_ldr_q_post(uint8_t rt, uint8_t rn, int32_t off)
+{
+	return 0x3cc00400 | A64_FIELD(off, 12, 9) | A64_RN(rn) | A64_RD(rt);
+}
+
 /* LDAR{B,H} Rt, [Xn] */
 static inline uint32_t a64_ldar(enum a64_size size, uint8_t rt, uint8_t rn)
 {
@@ -574,6 +604,50 @@ static inline uint32_t a64_lse_op(enum a64_lse op, bool al, enum a64_size size, 
 static inline uint32_t a64_casal(enum a64_size size, uint8_t rs, uint8_t rt, uint8_t rn)
 {
 	return 0x08e0fc00 | (uint32_t)size << 30 | A64_RM(rs) | A64_RN(rn) | A64_RD(rt);
+}
+
+/* ---- C4.1: data processing, scalar floating-point and advanced SIMD; vectors are of 128 bits ---- */
+
+/* DUP Vd.T, Rn : parts of @size */
+static inline uint32_t a64_dup(enum a64_size size, uint8_t vd, uint8_t rn)
+{
+	return 0x4e000c00 | A64_FIELD(1u << size, 16, 5) | A64_RN(rn) | A64_RD(vd);
+}
+
+/* MOVI Vd.2D, #0 */
+static inline uint32_t a64_movi_zero(uint8_t vd)
+{
+	return 0x6f00e400 | A64_RD(vd);
+}
+
+/* UADDLP Vd.T2, Vn.T : sums of pairs of parts of @size */
+static inline uint32_t a64_uaddlp(enum a64_size size, uint8_t vd, uint8_t vn)
+{
+	return 0x6e202800 | (uint32_t)size << 22 | A64_RN(vn) | A64_RD(vd);
+}
+
+/* UADALP Vd.T2, Vn.T : the same, added to Vd */
+static inline uint32_t a64_uadalp(enum a64_size size, uint8_t vd, uint8_t vn)
+{
+	return 0x6e206800 | (uint32_t)size << 22 | A64_RN(vn) | A64_RD(vd);
+}
+
+/* ADD Vd.2D, Vn.2D, Vm.2D */
+static inline uint32_t a64_add_2d(uint8_t vd, uint8_t vn, uint8_t vm)
+{
+	return 0x4ee08400 | A64_RM(vm) | A64_RN(vn) | A64_RD(vd);
+}
+
+/* ADDP Dd, Vn.2D */
+static inline uint32_t a64_addp_d(uint8_t vd, uint8_t vn)
+{
+	return 0x5ef1b800 | A64_RN(vn) | A64_RD(vd);
+}
+
+/* FMOV Xd, Dn */
+static inline uint32_t a64_fmov_x(uint8_t rd, uint8_t vn)
+{
+	return 0x9e660000 | A64_RN(vn) | A64_RD(rd);
 }
 
 #endif

@@ -41,6 +41,8 @@ static int lower_func(struct a64_jit *j, uint32_t f)
 
 	bpfu_a64_prologue(j, f);
 	for (j->idx = j->func->start; j->idx < j->func->end; j->idx++) {
+		if (j->ctx->facts.flags[j->idx] & BPFU_FACT_INNER)
+			bpfu_a64_wide_loop(j, j->idx);
 		bpfu_layout_set_label(j->l, j->idx);
 		if (j->ctx->facts.flags[j->idx] & BPFU_FACT_SECOND)
 			continue;

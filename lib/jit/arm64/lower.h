@@ -139,6 +139,9 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
 void bpfu_a64_epilogue(struct a64_jit *j);
 void bpfu_a64_finish(struct a64_jit *j); /* after the function's last instruction */
 
+/* A wide loop in front of the one at @head, if that is of a kind that has one; see wide.c. */
+void bpfu_a64_wide_loop(struct a64_jit *j, uint32_t head);
+
 /* ---- groups of instructions: 0 or -EINVAL if the instruction is unknown ---- */
 
 int bpfu_a64_lower_alu(struct a64_jit *j, const struct bpf_insn *insn);

@@ -82,7 +82,7 @@ static int lower_func(struct x86_jit *j, uint32_t f)
 			j->zext = facts->zext_in[i];
 			x86_flags_lost(j);
 		}
-		if (facts->flags[i] & BPFU_FACT_INNER)
+		if (facts->flags[i] & BPFU_FACT_INNER && !bpfu_x86_wide_loop(j, i))
 			bpfu_layout_align_loop(j->l, loop_end(j, i));
 		bpfu_layout_set_label(j->l, i);
 		if (facts->flags[i] & BPFU_FACT_SECOND)

@@ -245,6 +245,9 @@ int bpfu_x86_lower_mem(struct x86_jit *j, const struct bpf_insn *insn);
 int bpfu_x86_lower_atomic(struct x86_jit *j, const struct bpf_insn *insn);
 int bpfu_x86_lower_jmp(struct x86_jit *j, const struct bpf_insn *insn);
 
+/* A wide loop in front of the one at @head, if that is of a kind that has one; see wide.c. */
+bool bpfu_x86_wide_loop(struct x86_jit *j, uint32_t head);
+
 /* Several instructions as one, if there is a better way for what begins here; see fuse.c. */
 bool bpfu_x86_fuse(struct x86_jit *j, const struct bpf_insn *insn);
 bool bpfu_x86_fuse_load(struct x86_jit *j, const struct bpf_insn *insn);
