@@ -466,19 +466,41 @@ static bool is_always(const struct bpf_insn *insn)
 }
 
 /* The branch that decides: the one back, or one over that. 0 if there is none. */
-static uint32_t deciding_branch(const struct walk *w, uint32_t last, bool *exits)
+static uint32_t deciding_branch(const struct bpf_insn *insns, uint32_t head, uint32_t last, bool *exits)
 {
-	*exits = is_always(&w->insns[last]);
+	*exits = is_always(&insns[last]);
 	if (!*exits)
 		return last;
-	if (last == w->head || !bpfu_facts_is_jump(&w->insns[last - 1]) ||
-	    bpfu_insn_jump_target(w->insns, last - 1) != last + 1)
+	if (last == head || !bpfu_facts_is_jump(&insns[last - 1]) ||
+	    bpfu_insn_jump_target(insns, last - 1) != last + 1)
 		return 0;
 	return last - 1;
 }
 
-static void start(struct walk *w)
+/* Straight code that accesses memory; most loops end here. */
+static bool may_be_idiom(const struct bpfu_facts *facts, const struct bpf_insn *insns, uint32_t head,
+			 uint32_t branch)
 {
+	bool memory = false;
+
+	for (uint32_t i = head; i < branch; i++) {
+		unsigned class = BPF_CLASS(insns[i].code);
+
+		if (class == BPF_JMP || class == BPF_JMP32 ||
+		    (i > head && facts->flags[i] & BPFU_FACT_TARGET))
+			return false;
+		memory |= class == BPF_LDX || class == BPF_ST || class == BPF_STX;
+	}
+	return memory && !(facts->flags[branch] & BPFU_FACT_TARGET);
+}
+
+static void start(struct walk *w, const struct bpfu_facts *facts, const struct bpf_insn *insns,
+		  uint32_t head)
+{
+	memset(w, 0, sizeof(*w));
+	w->facts = facts;
+	w->insns = insns;
+	w->head = head;
 	for (int r = 0; r < BPFU_MAX_REG; r++)
 		w->regs[r] = (struct term){ .kind = TERM_SUM, .a = (int8_t)r, .b = NO_REG };
 }
@@ -486,7 +508,7 @@ static void start(struct walk *w)
 bool bpfu_loop_find(const struct bpfu_facts *facts, const struct bpf_insn *insns, uint32_t head,
 		    struct bpfu_loop *loop)
 {
-	struct walk w = { .facts = facts, .insns = insns, .head = head };
+	struct walk w;
 	uint32_t last = facts->back_from[head], branch;
 	bool exits;
 	int sum;
@@ -495,18 +517,14 @@ bool bpfu_loop_find(const struct bpfu_facts *facts, const struct bpf_insn *insns
 	if (last - head > BODY_MAX || !head || is_always(&insns[head - 1]) ||
 	    insns[head - 1].code == (BPF_JMP | BPF_EXIT))
 		return false;
-	branch = deciding_branch(&w, last, &exits);
-	if (!branch)
+	branch = deciding_branch(insns, head, last, &exits);
+	if (!branch || !may_be_idiom(facts, insns, head, branch) ||
+	    (exits && facts->flags[last] & BPFU_FACT_TARGET))
 		return false;
-	start(&w);
-	for (uint32_t i = head; i < branch; i++) {
-		if (i > head && facts->flags[i] & BPFU_FACT_TARGET)
-			return false;
+	start(&w, facts, insns, head);
+	for (uint32_t i = head; i < branch; i++)
 		if (!(facts->flags[i] & BPFU_FACT_SECOND) && !visit(&w, &insns[i]))
 			return false;
-	}
-	if (facts->flags[branch] & BPFU_FACT_TARGET || (exits && facts->flags[last] & BPFU_FACT_TARGET))
-		return false;
 	memset(loop, 0, sizeof(*loop));
 	loop->size = w.has_store ? w.store_size : w.load_size;
 	return find_registers(&w, loop, &sum) && find_bound(&w, branch, exits, loop) &&

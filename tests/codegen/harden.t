@@ -196,10 +196,9 @@ r0 = r1
 r0 <<= 13
 exit
 -- expect
-0: mov x7, x0
-4: lsl x7, x7, #0xd
-8: mov x0, x7
-c: ret
+0: lsl x7, x0, #0xd
+4: mov x0, x7
+8: ret
 
 -- case a barrier
 -- target x86_64

@@ -238,19 +238,16 @@ c: add x9, x9, #8
 3c: add x2, x2, #0x20
 40: subs x11, x11, #0x20
 44: b.hi #0x10034
-48: mov x3, x0
-4c: add x3, x3, x2
-50: ldr w4, [x3, #8]
-54: mov x3, x1
-58: add x3, x3, x2
-5c: str w4, [x3]
-60: add x2, x2, #4
-64: cmp x2, x19
-68: b.lo #0x10048
-6c: mov x7, x4
-70: mov x0, x7
-74: ldp x19, xzr, [sp], #0x10
-78: ret
+48: add x3, x0, x2
+4c: ldr w4, [x3, #8]
+50: str w4, [x1, x2]
+54: add x2, x2, #4
+58: cmp x2, x19
+5c: b.lo #0x10048
+60: mov x7, x4
+64: mov x0, x7
+68: ldp x19, xzr, [sp], #0x10
+6c: ret
 
 -- case a copy, loop_idioms off, aarch64
 -- target aarch64
@@ -269,19 +266,16 @@ exit
 -- expect
 0: stp x19, xzr, [sp, #-0x10]!
 4: movz w2, #0
-8: mov x3, x0
-c: add x3, x3, x2
-10: ldr w4, [x3, #8]
-14: mov x3, x1
-18: add x3, x3, x2
-1c: str w4, [x3]
-20: add x2, x2, #4
-24: cmp x2, x19
-28: b.lo #0x10008
-2c: mov x7, x4
-30: mov x0, x7
-34: ldp x19, xzr, [sp], #0x10
-38: ret
+8: add x3, x0, x2
+c: ldr w4, [x3, #8]
+10: str w4, [x1, x2]
+14: add x2, x2, #4
+18: cmp x2, x19
+1c: b.lo #0x10008
+20: mov x7, x4
+24: mov x0, x7
+28: ldp x19, xzr, [sp], #0x10
+2c: ret
 
 -- case a fill with a known number of iterations, loop_idioms on, aarch64
 -- target aarch64 idioms
@@ -338,17 +332,14 @@ c: movk x12, #0x302, lsl #16
 24: add x1, x1, #0x20
 28: subs x11, x11, #1
 2c: b.ne #0x10020
-30: mov x2, x1
-34: and x2, x2, #3
-38: mov x3, x0
-3c: add x3, x3, x1
-40: strb w2, [x3]
-44: add x1, x1, #1
-48: cmp x1, #0x200
-4c: b.ne #0x10030
-50: movz w7, #0
-54: mov x0, x7
-58: ret
+30: and x2, x1, #3
+34: strb w2, [x0, x1]
+38: add x1, x1, #1
+3c: cmp x1, #0x200
+40: b.ne #0x10030
+44: movz w7, #0
+48: mov x0, x7
+4c: ret
 
 -- case a fill with a register, loop_idioms on, aarch64
 -- target aarch64 idioms

@@ -129,6 +129,9 @@ void gen_wide(struct gen *g)
 	int limit_form = rng_below(&g->rng, 3), regs[4], room = OUT_VALUE_SIZE / 2;
 	uint32_t head;
 
+	/* What the verifier has to follow for each limit by itself. */
+	if (limit_form == 2 && (w.log < 2 || g->loops || g->callback))
+		limit_form = 1;
 	w.sum = w.kind == WIDE_SUM ? scalar_dst(g) : scalar_src(g);
 	if (!pick_regs(g, regs, 4, (uint16_t)(1u << w.sum)))
 		return;

@@ -19,6 +19,7 @@ static void plan_frame(struct a64_jit *j)
 	for (unsigned r = BPF_REG_6; r <= BPF_REG_9; r++)
 		if (func->used >> r & 1)
 			j->save[j->save_cnt++] = a64_regmap[r];
+	bpfu_a64_plan_pins(j);
 	if (j->save_cnt % 2)
 		j->save[j->save_cnt++] = A64_ZR;
 	j->stack = func->used >> BPF_REG_10 & 1 && !func->private_stack ?
@@ -171,6 +172,7 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 		bpfu_a64_mov_imm(j, A64_TMP1, MAY_GOTO_LIMIT);
 		a64_emit(j, a64_ls_uimm(A64_STR, A64_W, A64_TMP1, A64_SP, 0));
 	}
+	bpfu_a64_load_pins(j);
 }
 
 /* Undo the prologue, all but the return. */

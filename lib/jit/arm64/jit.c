@@ -44,9 +44,14 @@ static int lower_func(struct a64_jit *j, uint32_t f)
 		if (j->ctx->facts.flags[j->idx] & BPFU_FACT_INNER)
 			bpfu_a64_wide_loop(j, j->idx);
 		bpfu_layout_set_label(j->l, j->idx);
+		if (j->skip) { /* part of a group that has been lowered */
+			j->skip--;
+			continue;
+		}
 		if (j->ctx->facts.flags[j->idx] & BPFU_FACT_SECOND)
 			continue;
-		if (bpfu_facts_is_dead(&j->ctx->facts, j->insns, j->idx))
+		if (bpfu_facts_is_dead(&j->ctx->facts, j->insns, j->idx) ||
+		    bpfu_a64_fuse(j, &j->insns[j->idx]))
 			continue;
 		err = lower_insn(j, &j->insns[j->idx]);
 		if (err)

@@ -30,6 +30,13 @@ enum a64_reloc {
 #define A64_BRANCH_CB_NZ 0x40u
 #define A64_BRANCH_CB_SF 0x20u
 
+/* A constant that a register holds throughout the function. */
+#define A64_PINS 4
+struct a64_pin {
+	uint64_t value;
+	uint8_t reg;
+};
+
 struct a64_jit {
 	struct bpfu_jit_ctx *ctx;
 	struct bpfu_layout *l;
@@ -38,7 +45,7 @@ struct a64_jit {
 
 	/* The function. */
 	const struct bpfu_func_facts *func;
-	uint8_t save[6];     /* callee-saved registers it uses, in pairs from the lowest address */
+	uint8_t save[4 + A64_PINS]; /* callee-saved registers it uses, in pairs from the lowest address */
 	uint8_t save_cnt;    /* even */
 	bool frame;          /* x29 and x30 are saved */
 	uint32_t stack;      /* bytes of the BPF frame, a multiple of 16 */
@@ -47,7 +54,10 @@ struct a64_jit {
 	bool main_segment;      /* takes the first segment of private stack: */
 	uint32_t segment_busy;  /* label of what happens if it is in use, */
 	uint32_t segment_taken; /* … and where that goes on */
+	struct a64_pin pins[A64_PINS];
+	unsigned pin_cnt;
 	uint32_t idx;        /* the instruction */
+	uint32_t skip;       /* slots after it that it takes care of as well */
 };
 
 static inline void a64_emit(struct a64_jit *j, uint32_t word)
@@ -135,9 +145,20 @@ static inline void bpfu_a64_barrier(struct a64_jit *j)
 	a64_emit(j, a64_isb());
 }
 
+/* Constants kept in registers; see pins.c. plan once the saved registers are known. */
+void bpfu_a64_plan_pins(struct a64_jit *j);
+void bpfu_a64_load_pins(struct a64_jit *j);
+bool bpfu_a64_pinned(const struct a64_jit *j, uint64_t imm, uint8_t *reg);
+
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
 void bpfu_a64_epilogue(struct a64_jit *j);
 void bpfu_a64_finish(struct a64_jit *j); /* after the function's last instruction */
+
+/* The same with the first operand in register @lhs instead of dst's; dst must not be the second. */
+int bpfu_a64_lower_alu_of(struct a64_jit *j, const struct bpf_insn *insn, uint8_t lhs);
+
+/* Several instructions as one, if there is a better way for what begins here; see fuse.c. */
+bool bpfu_a64_fuse(struct a64_jit *j, const struct bpf_insn *insn);
 
 /* A wide loop in front of the one at @head, if that is of a kind that has one; see wide.c. */
 void bpfu_a64_wide_loop(struct a64_jit *j, uint32_t head);

@@ -68,20 +68,38 @@ static void compare_imm(struct a64_jit *j, bool jset, bool sf, uint8_t dst, int3
 	a64_emit(j, jset ? a64_tst(sf, dst, A64_TMP2) : a64_cmp(sf, dst, A64_TMP2));
 }
 
+/* clang's loops end in "if (done) goto over; goto top; over:". Where the jump behind @at goes, in *@label. */
+static bool over_a_jump(const struct a64_jit *j, uint32_t at, uint32_t *label)
+{
+	uint32_t next = at + 1;
+
+	if (bpfu_insn_jump_target(j->insns, at) != at + 2 ||
+	    j->ctx->facts.flags[next] & BPFU_FACT_TARGET ||
+	    (j->insns[next].code != (BPF_JMP | BPF_JA) && j->insns[next].code != (BPF_JMP32 | BPF_JA)))
+		return false;
+	*label = bpfu_insn_jump_target(j->insns, next);
+	return true;
+}
+
 static int lower_cond(struct a64_jit *j, const struct bpf_insn *insn, uint32_t label)
 {
 	bool sf = BPF_CLASS(insn->code) == BPF_JMP;
 	uint8_t op = BPF_OP(insn->code), dst, src;
+	bool invert = over_a_jump(j, j->idx, &label);
 	enum a64_cond cond;
 
 	if (!cond_of(op, &cond))
 		return -EINVAL;
+	if (invert) {
+		cond = a64_cond_not(cond);
+		j->skip = 1;
+	}
 	dst = a64_src(j, insn->dst_reg, A64_TMP1);
 	if (BPF_SRC(insn->code) == BPF_X) {
 		src = a64_src(j, insn->src_reg, A64_TMP2);
 		a64_emit(j, op == BPF_JSET ? a64_tst(sf, dst, src) : a64_cmp(sf, dst, src));
 	} else if (!insn->imm && (op == BPF_JEQ || op == BPF_JNE)) {
-		a64_branch_cb(j, op == BPF_JNE, sf, dst, label);
+		a64_branch_cb(j, (op == BPF_JNE) != invert, sf, dst, label);
 		return 0;
 	} else {
 		compare_imm(j, op == BPF_JSET, sf, dst, insn->imm);

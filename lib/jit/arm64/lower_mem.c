@@ -93,9 +93,13 @@ static int lower_ldx(struct a64_jit *j, const struct bpf_insn *insn)
 
 static void lower_ld_imm64(struct a64_jit *j, const struct bpf_insn *insn)
 {
-	uint8_t dst = a64_dst(insn->dst_reg);
+	uint8_t dst = a64_dst(insn->dst_reg), pin;
 	uint32_t label;
 
+	if (!bpfu_insn_is_pseudo_func(insn) && bpfu_a64_pinned(j, bpfu_insn_imm64(insn), &pin)) {
+		a64_emit(j, a64_mov(true, dst, pin));
+		return;
+	}
 	if (!bpfu_insn_is_pseudo_func(insn)) {
 		bpfu_a64_mov_imm(j, dst, bpfu_insn_imm64(insn));
 		return;

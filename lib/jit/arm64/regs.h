@@ -24,6 +24,7 @@
  *                all functions of a run
  *   -     x26    address of the run's tail-call count, kept across calls
  *   ax    x13    what blinded constants are computed in
+ *   -     x5, x6, x8, x14, or where the function calls x23, x24, x27, x28: constants of loops (pins.c)
  *   -     x16    address of far calls (the linker's scratch register, never live across a call)
  *   -     x18    never touched: the platform register
  */
