@@ -352,7 +352,8 @@ static void count_iterations(const struct walk *w, struct bpfu_loop *loop)
 	}
 	below = loop->cond == BPFU_WHILE_SLT ? (int64_t)start < (int64_t)limit : start < limit;
 	left = limit - start;
-	if (!below || left > INT32_MAX || (loop->cond == BPFU_WHILE_NE && left % by) ||
+	/* Of what is known, backends make immediate operands. */
+	if (!below || limit > INT32_MAX || (loop->cond == BPFU_WHILE_NE && left % by) ||
 	    (loop->cond == BPFU_WHILE_SLT && (int64_t)start < 0))
 		return;
 	loop->iterations = (uint32_t)((left + by - 1) / by);

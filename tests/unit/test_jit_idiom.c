@@ -435,6 +435,43 @@ static void test_dead(void **state)
 	jprog_release(&p);
 }
 
+/* Counters that pass what an immediate operand can hold. */
+static void test_large_counters(void **state)
+{
+	static const struct {
+		int32_t start;
+		uint64_t limit;
+		bool narrow;
+	} rows[] = {
+		{ 0x7fffffc0, 0x80000040, false },	   { 0x7fffffc0, 0x80000040, true },
+		{ -128, UINT64_MAX - 15, false },	   { -128, UINT64_MAX - 15, true },
+		{ 0x7fffff00, 0x7fffff80, false },	   { -64, 64, false },
+	};
+
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(rows); i++) {
+		const struct bpf_insn insns[] = {
+			LDX(BPF_DW, R2, R1, 0),
+			LDX(BPF_DW, R3, R1, 8),
+			MOV_I(R6, rows[i].start),
+			LD64(R4, rows[i].limit), /* 3, 4: the head */
+			LDX(BPF_B, R5, R2, 0),
+			STX(BPF_B, R3, 0, R5),
+			ALU64_I(BPF_ADD, R2, 1),
+			ALU64_I(BPF_ADD, R3, 1),
+			ALU64_I(BPF_ADD, R6, 1),
+			BPFU_INSN((rows[i].narrow ? BPF_JMP32 : BPF_JMP) | BPF_JNE | BPF_X, R6, R4, -8, 0),
+			MOV_R(R0, R6),
+			EXIT(),
+		};
+		struct shape s = { .kind = COPY };
+		struct jprog p;
+
+		jprog_make(&p, J_HOST, insns, BPFU_ARRAY_SIZE(insns), 0);
+		compare(&p, &s, 300, 0, 0);
+		jprog_release(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,6 +479,7 @@ int main(void)
 		cmocka_unit_test(test_large_sums), cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_not_taken), cmocka_unit_test(test_entered_by_branch),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_large_counters),
 	};
 
 	if (!bpfu_jit_available()) {
