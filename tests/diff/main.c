@@ -52,11 +52,15 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static uint32_t modes_of(uint64_t seed)
+/*
+ * A second load finds what depends on options; clones, which cost nothing next to a load, find the
+ * rest. Programs that tail-call each other have no clones.
+ */
+static uint32_t modes_of(const struct diff_case *c)
 {
 	if (opt.modes)
 		return opt.modes;
-	return seed % 2 ? MODE_LOAD : MODE_CLONE;
+	return c->seed % (c->prog_cnt > 1 ? 2 : 4) ? MODE_CLONE : MODE_LOAD;
 }
 
 static void make_case(struct diff_case *c, uint64_t seed)
@@ -68,9 +72,9 @@ static void make_case(struct diff_case *c, uint64_t seed)
 		case_mutate(c, &rng);
 }
 
-static struct compare_setup setup_for(uint64_t seed)
+static struct compare_setup setup_for(const struct diff_case *c)
 {
-	return (struct compare_setup){ .modes = modes_of(seed),
+	return (struct compare_setup){ .modes = modes_of(c),
 				       .kernel = !opt.no_kernel,
 				       .random_options = !opt.default_options,
 				       .with = opt.with };
@@ -117,7 +121,7 @@ static void work(struct worker *w, double deadline)
 	static struct diff_case c;
 	static struct comparison cmp;
 	struct outcome out;
-	const struct compare_setup setup = setup_for(opt.seed);
+	const struct compare_setup setup = setup_for(&c);
 	int err = compare_open(&cmp, &setup);
 
 	if (err) {
@@ -136,7 +140,7 @@ static void work(struct worker *w, double deadline)
 			break;
 		alarm(opt.with ? PROGRAM_SECONDS * EMULATED_SLOWER : PROGRAM_SECONDS);
 		make_case(&c, seed);
-		cmp.setup.modes = modes_of(seed);
+		cmp.setup.modes = modes_of(&c);
 		compare_case(&cmp, &c, &out);
 		alarm(0);
 		w->programs++;
@@ -162,15 +166,17 @@ static void work(struct worker *w, double deadline)
 static void report(uint64_t seed, const char *what, const char *log, struct ending end)
 {
 	static struct diff_case c;
-	const struct compare_setup setup = setup_for(seed);
-	struct side shown = { .kind = SIDE_JIT };
+	struct compare_setup setup;
 
 	make_case(&c, seed);
+	setup = setup_for(&c);
 	printf("FAIL seed 0x%llx%s: %s%s%s\n", (unsigned long long)seed,
 	       opt.mutate ? " (mutated)" : "", what, *log ? ": " : "", log);
 	fflush(stdout); /* shrinking takes a while */
-	if (!opt.default_options) {
-		printf("options:");
+	for (enum side_kind kind = SIDE_JIT; !opt.default_options && kind < SIDES; kind++) {
+		const struct side shown = { .kind = kind };
+
+		printf("%s:", side_names[kind]);
 		side_options(&shown, &c, seed, stdout);
 		printf("\n");
 	}

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "bpfu/bpfu.h"
+#include "jit/image.h"
+#include "map/map.h"
 #include "util/bits.h"
 
 /* ---- the two ways to bpf(2) ---- */
@@ -38,15 +40,16 @@ static int kernel_bpf(int cmd, union bpf_attr *attr, unsigned int size)
 	return (int)ret;
 }
 
+const char *const side_names[SIDES] = { "kernel", "jit", "interp" };
+
 int side_open(struct side *side, enum side_kind kind)
 {
-	static const char *const names[] = { "kernel", "jit", "interp" };
 	union bpf_attr attr;
 	int fd;
 
 	memset(side, 0, sizeof(*side));
 	side->kind = kind;
-	side->name = names[kind];
+	side->name = side_names[kind];
 	side->bpf = kind == SIDE_KERNEL ? kernel_bpf : bpfu_bpf;
 	side->cpus = kind == SIDE_KERNEL ? (uint32_t)sysconf(_SC_NPROCESSORS_CONF) :
 					   bpfu_possible_cpus();
@@ -66,35 +69,56 @@ int side_open(struct side *side, enum side_kind kind)
 void side_close(struct side *side)
 {
 	for (uint32_t shape = 0; shape < SHAPES; shape++)
-		for (uint32_t slot = 0; side->built[shape] && slot < SLOT_ALL; slot++)
+		for (uint32_t slot = 0; side->built[shape] && slot < SLOT_ALL; slot++) {
+			bpfu_map_put(side->maps[shape][slot]);
 			if (side->fds[shape][slot] >= 0)
 				close(side->fds[shape][slot]);
+		}
 	if (side->btf_fd >= 0)
 		close(side->btf_fd);
 }
 
+/*
+ * All that change what is generated: perf_map and jitdump only write files, and the memory without a
+ * file that images have with perf_map is drawn as "image". harden is rare, as blinded programs have no
+ * constants left to be clever about, and take the verifier five times as long.
+ */
+static const struct drawn {
+	const char *name;
+	uint8_t percent; /* on */
+	bool standard;
+} drawn[] = {
+	{ "inline_helpers", 60, true }, { "inline_percpu", 60, true }, { "inline_loop", 60, true },
+	{ "prog_pack", 60, true },	{ "loop_idioms", 60, true },	{ "harden", 8, false },
+};
+
 static void set_option(const char *name, const char *value, FILE *out)
 {
-	if (bpfu_option_set(name, value))
-		return; /* one that does not exist */
+	bpfu_option_set(name, value);
 	if (out)
 		fprintf(out, " %s=%s", name, value);
 }
 
 void side_options(const struct side *side, const struct diff_case *c, uint64_t seed, FILE *out)
 {
-	static const char *const names[] = { "inline_helpers", "inline_percpu", "inline_loop",
-					     "prog_pack",      "harden",	"loop_idioms" };
 	static const char *const stacks[] = { "on", "auto", "off" };
-	struct rng rng = { .state = seed ^ 0x0b71035 };
+	struct rng rng = { .state = rng_mix(seed ^ 0x0b71035) + side->kind };
+	bool anonymous;
 
 	if (side->kind == SIDE_KERNEL)
 		return;
-	bpfu_option_set("jit", side->kind == SIDE_JIT ? "on" : "off");
-	for (size_t i = 0; i < BPFU_ARRAY_SIZE(names); i++)
-		set_option(names[i], rng_percent(&rng, 60) ? "on" : "off", out);
+	bpfu_option_set("jit", side->kind == SIDE_INTERP ? "off" : "on");
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(drawn); i++) {
+		bool on = seed ? rng_percent(&rng, drawn[i].percent) : drawn[i].standard;
+
+		set_option(drawn[i].name, on ? "on" : "off", out);
+	}
 	/* Frames of more than 512 bytes in all: off would refuse them. */
-	set_option("private_stack", stacks[rng_below(&rng, c->deep_stacks ? 2 : 3)], out);
+	set_option("private_stack", stacks[seed ? rng_below(&rng, c->deep_stacks ? 2 : 3) : 1], out);
+	anonymous = seed && rng_percent(&rng, 6);
+	bpfu_image_set_mode(anonymous ? BPFU_IMAGE_ANON : BPFU_IMAGE_AUTO);
+	if (out)
+		fprintf(out, " image=%s", anonymous ? "anonymous" : "auto");
 }
 
 /* ---- BTF: callbacks need func_info, so there are as many static functions as a case can have ----
@@ -254,23 +278,25 @@ static void test_run(struct side *side, const struct diff_case *c, int fd, int f
 	}
 }
 
+/*
+ * Put the programs @fds into the prog array, or take them out (NULL). The kernel waits for a grace
+ * period for every program that it takes out, unless the array goes with them: it gets a new one for
+ * each case (side_maps_renew()).
+ */
 static bool set_tail_calls(struct side *side, const struct diff_case *c, const int *fds)
 {
 	union bpf_attr attr;
 
-	for (uint32_t key = 0; key <= CASE_PROGS; key++) {
+	for (uint32_t key = 0; key < c->prog_cnt; key++) {
 		int err;
 
 		memset(&attr, 0, sizeof(attr));
 		attr.map_fd = (uint32_t)side->fds[c->shape][SLOT_PROGS];
 		attr.key = bpfu_u64(&key);
-		if (fds && key < c->prog_cnt) {
+		if (fds)
 			attr.value = bpfu_u64(&fds[key]);
-			err = side->bpf(BPF_MAP_UPDATE_ELEM, &attr, 32);
-		} else {
-			err = side->bpf(BPF_MAP_DELETE_ELEM, &attr, 32);
-		}
-		if (err && err != -ENOENT) {
+		err = side->bpf(fds ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &attr, 32);
+		if (err) {
 			fprintf(stderr, "bpfu-diff: %s: cannot set tail call %u: %s\n", side->name,
 				key, strerror(-err));
 			return false;
@@ -300,7 +326,7 @@ static bool run_all(struct side *side, const struct diff_case *c, const int *fds
 	for (int form = 0; ok && clones && form < CLONE_FORMS; form++)
 		if (clone_possible(c, form))
 			ok = run_form(side, c, fds[0], form, &clones[form]);
-	if (tails)
+	if (tails && side->kind != SIDE_KERNEL)
 		ok = set_tail_calls(side, c, NULL) && ok;
 	return ok;
 }
@@ -309,7 +335,7 @@ bool side_run(struct side *side, const struct diff_case *c, struct result *res, 
 	      struct result *clones)
 {
 	int fds[CASE_PROGS] = { -1, -1, -1 };
-	bool ok = side_maps_build(side, c->shape);
+	bool ok = side_maps_build(side, c->shape) && side_maps_renew(side, c);
 
 	res->load_err = res->run_err = 0;
 	res->data_len = res->dump_len = 0;

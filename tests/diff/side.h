@@ -15,6 +15,8 @@
 
 enum side_kind { SIDE_KERNEL, SIDE_JIT, SIDE_INTERP, SIDES };
 
+extern const char *const side_names[SIDES];
+
 struct result {
 	int load_err;  /* 0 or -errno of the first load that failed */
 	char log[256]; /* the log's last line, if asked for */
@@ -33,6 +35,7 @@ struct side {
 	uint32_t cpus;
 	bool built[SHAPES];
 	int fds[SHAPES][SLOT_ALL];
+	struct bpfu_map *maps[SHAPES][SLOT_ALL]; /* of libbpfu's sides, with references */
 	int btf_fd;
 };
 
@@ -41,8 +44,8 @@ int side_open(struct side *side, enum side_kind kind);
 void side_close(struct side *side);
 
 /*
- * libbpfu's thread options for what is loaded next, @c or a variant of it, drawn from @seed; prints
- * them to @out if not NULL.
+ * libbpfu's thread options for what is loaded next, @c or a variant of it, drawn from @seed, on each
+ * side others; prints them to @out if not NULL. Seed 0: the library's defaults.
  */
 void side_options(const struct side *side, const struct diff_case *c, uint64_t seed, FILE *out);
 
@@ -65,6 +68,9 @@ bool side_maps_build(struct side *side, uint32_t shape);
 
 /* Forbid the map types that @side does not have (shape_forbid()). */
 void side_probe_maps(struct side *side);
+
+/* The kernel's maps that are cheaper to make anew than to reset: the prog array, if @c has tail calls. */
+bool side_maps_renew(struct side *side, const struct diff_case *c);
 bool side_maps_reset(struct side *side, const struct diff_case *c);
 void side_maps_dump(struct side *side, const struct diff_case *c, struct result *res);
 

@@ -12,13 +12,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "map/map.h"
 #include "util/bits.h"
 
 #define VALUE_MAX 128
 #define CPUS_MAX  256
 #define KEYS_MAX  64
 
-static int map_op(struct side *side, int cmd, int fd, const void *key, void *value, uint64_t flags)
+/* A map of the side: slot @slot of @shape. */
+struct place {
+	struct side *side;
+	int fd;
+	struct bpfu_map *map;
+	struct map_spec spec;
+	uint32_t slot;
+};
+
+static int command(struct side *side, int cmd, int fd, const void *key, void *value)
 {
 	union bpf_attr attr;
 
@@ -26,8 +36,29 @@ static int map_op(struct side *side, int cmd, int fd, const void *key, void *val
 	attr.map_fd = (uint32_t)fd;
 	attr.key = bpfu_u64(key);
 	attr.value = bpfu_u64(value);
-	attr.flags = flags;
 	return side->bpf(cmd, &attr, offsetof(union bpf_attr, flags) + sizeof(attr.flags));
+}
+
+/*
+ * Of libbpfu's maps, what its commands do once they have found the map: these calls are the most
+ * frequent by far, and it is programs that are tested here.
+ */
+static int map_op(const struct place *p, int cmd, const void *key, void *value)
+{
+	if (!p->map)
+		return command(p->side, cmd, p->fd, key, value);
+	switch (cmd) {
+	case BPF_MAP_LOOKUP_ELEM:
+		return bpfu_map_lookup_user(p->map, key, value, 0);
+	case BPF_MAP_UPDATE_ELEM:
+		return bpfu_map_update_user(p->map, key, value, 0);
+	case BPF_MAP_DELETE_ELEM:
+		return bpfu_map_delete_user(p->map, key);
+	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
+		return bpfu_map_lookup_and_delete_user(p->map, key, value, 0);
+	default:
+		return bpfu_map_get_next_key(p->map, key, value);
+	}
 }
 
 static int map_create(struct side *side, const struct map_spec *spec, int inner_fd)
@@ -69,6 +100,13 @@ void side_probe_maps(struct side *side)
 		close(inner);
 }
 
+static struct bpfu_map *map_of(int fd)
+{
+	struct bpfu_obj *obj;
+
+	return bpfu_fd_get_kind(fd, BPFU_OBJ_MAP, -EINVAL, &obj) ? NULL : bpfu_map_of(obj);
+}
+
 bool side_maps_build(struct side *side, uint32_t shape)
 {
 	struct map_spec specs[SLOT_ALL];
@@ -88,10 +126,11 @@ bool side_maps_build(struct side *side, uint32_t shape)
 				side->name, slot, specs[slot].type, strerror(-fds[slot]));
 			return false;
 		}
+		side->maps[shape][slot] = side->kind == SIDE_KERNEL ? NULL : map_of(fds[slot]);
 	}
 	for (uint32_t key = 0; key < 2 && fds[SLOT_OF_MAPS] >= 0; key++) {
-		int err = map_op(side, BPF_MAP_UPDATE_ELEM, fds[SLOT_OF_MAPS], &key,
-				 &fds[SLOT_INNER], 0);
+		int err = command(side, BPF_MAP_UPDATE_ELEM, fds[SLOT_OF_MAPS], &key,
+				  &fds[SLOT_INNER]);
 
 		if (err) {
 			fprintf(stderr, "bpfu-diff: %s: cannot set up the map of maps: %s\n",
@@ -101,6 +140,21 @@ bool side_maps_build(struct side *side, uint32_t shape)
 	}
 	side->built[shape] = true;
 	return true;
+}
+
+bool side_maps_renew(struct side *side, const struct diff_case *c)
+{
+	struct map_spec specs[SLOT_ALL];
+	int *fd = &side->fds[c->shape][SLOT_PROGS];
+
+	if (side->kind != SIDE_KERNEL || c->prog_cnt == 1)
+		return true;
+	shape_maps(c->shape, specs);
+	close(*fd);
+	*fd = map_create(side, &specs[SLOT_PROGS], 0);
+	if (*fd < 0)
+		fprintf(stderr, "bpfu-diff: kernel: cannot create a prog array: %s\n", strerror(-*fd));
+	return *fd >= 0;
 }
 
 static bool is_percpu(const struct map_spec *spec)
@@ -137,51 +191,65 @@ static void make_key(uint8_t key[8], uint32_t slot, uint32_t n)
 	}
 }
 
-static int clear_map(struct side *side, int fd, const struct map_spec *spec)
+static int clear_map(const struct place *p)
 {
-	static uint8_t value[VALUE_MAX];
-	uint8_t key[8];
+	static _Alignas(8) uint8_t value[VALUE_MAX * CPUS_MAX];
+	_Alignas(8) uint8_t key[8];
 	int err = 0;
 
-	if (!spec->key_size) {
+	if (!p->spec.key_size) {
 		while (!err)
-			err = map_op(side, BPF_MAP_LOOKUP_AND_DELETE_ELEM, fd, NULL, value, 0);
+			err = map_op(p, BPF_MAP_LOOKUP_AND_DELETE_ELEM, NULL, value);
 		return err == -ENOENT ? 0 : err;
 	}
-	while (!map_op(side, BPF_MAP_GET_NEXT_KEY, fd, NULL, key, 0) && !err)
-		err = map_op(side, BPF_MAP_DELETE_ELEM, fd, key, NULL, 0);
+	while (!map_op(p, BPF_MAP_GET_NEXT_KEY, NULL, key) && !err)
+		err = map_op(p, BPF_MAP_DELETE_ELEM, key, NULL);
 	return err;
 }
 
-static int reset_map(struct side *side, int fd, const struct map_spec *spec, uint32_t slot)
+static int reset_map(const struct place *p)
 {
-	static uint8_t value[VALUE_MAX * CPUS_MAX];
+	static _Alignas(8) uint8_t value[VALUE_MAX * CPUS_MAX];
+	const struct map_spec *spec = &p->spec;
 	uint32_t count = is_indexed(spec) ? spec->max_entries : 3;
-	uint8_t key[8];
-	int err = is_indexed(spec) ? 0 : clear_map(side, fd, spec);
+	_Alignas(8) uint8_t key[8];
+	int err = is_indexed(spec) ? 0 : clear_map(p);
 
 	if (!spec->key_size)
 		count = 1;
 	for (uint32_t n = 0; n < count && !err; n++) {
-		make_key(key, slot, n);
-		fill_value(value, spec, slot, n, side->cpus);
-		err = map_op(side, BPF_MAP_UPDATE_ELEM, fd, spec->key_size ? key : NULL, value, 0);
+		make_key(key, p->slot, n);
+		fill_value(value, spec, p->slot, n, p->side->cpus);
+		err = map_op(p, BPF_MAP_UPDATE_ELEM, spec->key_size ? key : NULL, value);
 	}
 	return err;
+}
+
+/* The map with the data of @slot; false if @c has nothing to do with it. */
+static bool find_place(struct side *side, const struct diff_case *c,
+		       const struct map_spec specs[SLOT_ALL], uint32_t slot, struct place *p)
+{
+	uint32_t real = slot == SLOT_OF_MAPS ? SLOT_INNER : slot;
+
+	if (!(c->maps_used & 1u << slot) || slot == SLOT_PROGS)
+		return false;
+	*p = (struct place){ side, side->fds[c->shape][real], side->maps[c->shape][real],
+			     specs[real], real };
+	return true;
 }
 
 bool side_maps_reset(struct side *side, const struct diff_case *c)
 {
 	struct map_spec specs[SLOT_ALL];
+	struct place p;
 
 	shape_maps(c->shape, specs);
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		uint32_t real = slot == SLOT_OF_MAPS ? SLOT_INNER : slot;
 		int err;
 
-		if (!(c->maps_used & 1u << slot) || slot == SLOT_PROGS)
+		if (!find_place(side, c, specs, slot, &p))
 			continue;
-		err = reset_map(side, side->fds[c->shape][real], &specs[real], real);
+		err = reset_map(&p);
 		if (err) {
 			fprintf(stderr, "bpfu-diff: %s: cannot reset map %u: %s\n", side->name,
 				slot, strerror(-err));
@@ -235,15 +303,14 @@ static void canonical_percpu(uint8_t *value, const struct map_spec *spec, uint32
 		memmove(value, written ? written : zero, size);
 }
 
-static void dump_value(struct side *side, struct result *res, int fd, const struct map_spec *spec,
-		       uint32_t slot, const uint8_t *key)
+static void dump_value(const struct place *p, struct result *res, const uint8_t *key)
 {
-	static uint8_t value[VALUE_MAX * CPUS_MAX];
+	static _Alignas(8) uint8_t value[VALUE_MAX * CPUS_MAX];
+	const struct map_spec *spec = &p->spec;
 	int err;
 	uint32_t n;
 
-	memset(value, 0, sizeof(value));
-	err = map_op(side, BPF_MAP_LOOKUP_ELEM, fd, key, value, 0);
+	err = map_op(p, BPF_MAP_LOOKUP_ELEM, key, value);
 	dump_bytes(res, key, spec->key_size);
 	memcpy(&n, key, 4);
 	if (err) {
@@ -251,7 +318,7 @@ static void dump_value(struct side *side, struct result *res, int fd, const stru
 		return;
 	}
 	if (is_percpu(spec))
-		canonical_percpu(value, spec, slot, n, side->cpus);
+		canonical_percpu(value, spec, p->slot, n, p->side->cpus);
 	dump_bytes(res, value, spec->value_size);
 }
 
@@ -260,47 +327,44 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, 8);
 }
 
-static void dump_keyed(struct side *side, struct result *res, int fd, const struct map_spec *spec,
-		       uint32_t slot)
+static void dump_keyed(const struct place *p, struct result *res)
 {
-	uint8_t keys[KEYS_MAX][8], key[8] = { 0 };
+	_Alignas(8) uint8_t keys[KEYS_MAX + 1][8] = { 0 };
 	uint32_t count = 0;
-	int err = map_op(side, BPF_MAP_GET_NEXT_KEY, fd, NULL, key, 0);
+	int err = map_op(p, BPF_MAP_GET_NEXT_KEY, NULL, keys[0]);
 
-	memset(keys, 0, sizeof(keys));
 	while (!err && count < KEYS_MAX) {
-		memcpy(keys[count++], key, spec->key_size);
-		err = map_op(side, BPF_MAP_GET_NEXT_KEY, fd, key, key, 0);
+		count++;
+		err = map_op(p, BPF_MAP_GET_NEXT_KEY, keys[count - 1], keys[count]);
 	}
-	if (slot != SLOT_LPM) /* a trie is walked in a defined order */
+	if (p->slot != SLOT_LPM) /* a trie is walked in a defined order */
 		qsort(keys, count, sizeof(keys[0]), by_bytes);
 	dump_bytes(res, &count, sizeof(count));
 	for (uint32_t i = 0; i < count; i++)
-		dump_value(side, res, fd, spec, slot, keys[i]);
+		dump_value(p, res, keys[i]);
 }
 
-static void dump_queue(struct side *side, struct result *res, int fd, const struct map_spec *spec)
+static void dump_queue(const struct place *p, struct result *res)
 {
-	uint8_t value[VALUE_MAX] = { 0 };
+	_Alignas(8) uint8_t value[VALUE_MAX] = { 0 };
 
-	while (!map_op(side, BPF_MAP_LOOKUP_AND_DELETE_ELEM, fd, NULL, value, 0))
-		dump_bytes(res, value, spec->value_size);
+	while (!map_op(p, BPF_MAP_LOOKUP_AND_DELETE_ELEM, NULL, value))
+		dump_bytes(res, value, p->spec.value_size);
 }
 
-static void dump_slot(struct side *side, struct result *res, int fd, const struct map_spec *spec,
-		      uint32_t slot)
+static void dump_place(const struct place *p, struct result *res)
 {
-	uint8_t key[8];
+	_Alignas(8) uint8_t key[8];
 
-	if (!spec->key_size) {
-		dump_queue(side, res, fd, spec);
-	} else if (is_indexed(spec)) {
-		for (uint32_t n = 0; n < spec->max_entries; n++) {
-			make_key(key, slot, n);
-			dump_value(side, res, fd, spec, slot, key);
+	if (!p->spec.key_size) {
+		dump_queue(p, res);
+	} else if (is_indexed(&p->spec)) {
+		for (uint32_t n = 0; n < p->spec.max_entries; n++) {
+			make_key(key, p->slot, n);
+			dump_value(p, res, key);
 		}
 	} else {
-		dump_keyed(side, res, fd, spec, slot);
+		dump_keyed(p, res);
 	}
 }
 
@@ -311,13 +375,13 @@ void side_maps_dump(struct side *side, const struct diff_case *c, struct result 
 	shape_maps(c->shape, specs);
 	res->dump_len = 0;
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		uint32_t real = slot == SLOT_OF_MAPS ? SLOT_INNER : slot;
 		uint32_t mark = 0xd1ff0000 | slot;
+		struct place p;
 
-		if (!(c->maps_used & 1u << slot) || slot == SLOT_PROGS)
+		if (!find_place(side, c, specs, slot, &p))
 			continue;
 		dump_bytes(res, &mark, sizeof(mark));
-		dump_slot(side, res, side->fds[c->shape][real], &specs[real], real);
+		dump_place(&p, res);
 	}
 }
 
