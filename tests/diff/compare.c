@@ -41,7 +41,7 @@ int compare_open(struct comparison *cmp, const struct compare_setup *setup)
 			return err;
 		cmp->usable[kind] = !err;
 	}
-	return setup->with ? remote_open(&cmp->remote, setup->with) : 0;
+	return setup->with ? remote_open(&cmp->remote, setup->with, setup->limit) : 0;
 }
 
 void compare_close(struct comparison *cmp)
@@ -99,7 +99,7 @@ static uint64_t options_seed(const struct comparison *cmp, const struct diff_cas
 }
 
 static bool run_side(struct comparison *cmp, enum side_kind kind, const struct diff_case *c,
-		     struct results *r, int slot, uint32_t flags)
+		     struct results *r, int slot, uint32_t flags, const struct side_extra *extra)
 {
 	struct side *side = &cmp->side[kind];
 
@@ -108,10 +108,10 @@ static bool run_side(struct comparison *cmp, enum side_kind kind, const struct d
 		return true;
 	if (cmp->setup.random_options || kind != SIDE_KERNEL)
 		side_options(side, c, options_seed(cmp, c), NULL);
-	if (!side_run(side, c, &r->res[slot], flags, &r->res[RES_XLATED]))
+	if (!side_run(side, c, &r->res[slot], flags, extra))
 		return false;
 	r->valid[slot] = true;
-	if (flags & RUN_CLONES)
+	if (extra && extra->clones)
 		for (int form = 0; form < CLONE_FORMS; form++)
 			r->valid[RES_XLATED + form] = !r->res[slot].load_err &&
 						      clone_possible(c, form);
@@ -138,19 +138,31 @@ static bool is_own_fault(int err)
 	return err == -EFAULT || err == -ENOMEM;
 }
 
-/* Run @c on the other machine, which works while our own JIT and interpreter do. */
-static bool start_remote(struct comparison *cmp, const struct diff_case *c, struct outcome *out)
-{
-	bool sent = !cmp->setup.with || remote_send(&cmp->remote, c, options_seed(cmp, c));
+/*
+ * Verification, which is the same code on all machines, is most of what an emulator has to do for a
+ * case: the other machine gets programs that are verified already, except for one in so many.
+ */
+#define WHOLE_ONE_IN 32
 
-	if (!sent)
-		snprintf(out->what, sizeof(out->what), "the other machine: %s", cmp->remote.died);
-	return sent;
+static bool sends_whole(const struct diff_case *c)
+{
+	return rng_mix(c->seed) % WHOLE_ONE_IN == 0;
+}
+
+static void send_parcel(void *arg, const struct side *side, const struct diff_case *c, const int *fds)
+{
+	static struct parcel parcel;
+	struct comparison *cmp = arg;
+
+	if (parcel_pack(&parcel, side, c, fds))
+		remote_send_parcel(&cmp->remote, &parcel);
+	else
+		remote_send(&cmp->remote, c, options_seed(cmp, c));
 }
 
 static bool end_remote(struct comparison *cmp, struct results *r, struct outcome *out)
 {
-	if (!cmp->setup.with)
+	if (!cmp->setup.with || !cmp->remote.asked)
 		return true;
 	r->valid[RES_REMOTE] = remote_receive(&cmp->remote, &r->res[RES_REMOTE]);
 	if (!r->valid[RES_REMOTE])
@@ -161,26 +173,33 @@ static bool end_remote(struct comparison *cmp, struct results *r, struct outcome
 static void compare_once(struct comparison *cmp, const struct diff_case *c, struct results *r,
 			 struct outcome *out)
 {
-	uint32_t exec = cmp->setup.modes & MODE_ACCEPT ? 0 : RUN_EXEC;
-	uint32_t clones = cmp->setup.modes & MODE_CLONE ? RUN_CLONES : 0;
-	bool kernel_ok = true, user_ok;
+	bool exec = !(cmp->setup.modes & MODE_ACCEPT), kernel_ok = true, user_ok;
+	struct side_extra extra = { .arg = cmp };
+	uint32_t flags;
 
 	memset(r->valid, 0, sizeof(r->valid));
 	out->verdict = BROKEN;
 	/* The kernel first: what it refuses for good reasons is not run in our own process. */
-	if (!run_side(cmp, SIDE_KERNEL, c, r, RES_KERNEL, exec))
+	if (!run_side(cmp, SIDE_KERNEL, c, r, RES_KERNEL, exec ? RUN_EXEC : 0, NULL))
 		return;
 	if (r->valid[RES_KERNEL])
 		kernel_ok = !r->res[RES_KERNEL].load_err;
-	if (!kernel_ok)
-		exec = clones = 0;
-	if (exec && !start_remote(cmp, c, out))
-		return;
-	if (!run_side(cmp, SIDE_JIT, c, r, RES_JIT, exec | (exec ? clones : 0)))
+	exec &= kernel_ok;
+	flags = exec ? RUN_EXEC : 0;
+	/* The other machine works while our own JIT and interpreter do. */
+	if (exec && cmp->setup.with) {
+		if (sends_whole(c))
+			remote_send(&cmp->remote, c, options_seed(cmp, c));
+		else
+			extra.loaded = send_parcel;
+	}
+	if (exec && cmp->setup.modes & MODE_CLONE)
+		extra.clones = &r->res[RES_XLATED];
+	if (!run_side(cmp, SIDE_JIT, c, r, RES_JIT, flags, &extra))
 		return;
 	user_ok = !r->res[RES_JIT].load_err;
 	if (!kernel_ok || !user_ok) {
-		if (exec && !end_remote(cmp, r, out))
+		if (!end_remote(cmp, r, out))
 			return;
 		out->verdict = kernel_ok == user_ok || is_own_fault(r->res[RES_KERNEL].load_err) ?
 				       REFUSED :
@@ -190,9 +209,10 @@ static void compare_once(struct comparison *cmp, const struct diff_case *c, stru
 			out->verdict = REFUSED;
 		return;
 	}
-	if ((cmp->setup.modes & MODE_LOAD) && exec && !run_side(cmp, SIDE_INTERP, c, r, RES_INTERP, exec))
+	if ((cmp->setup.modes & MODE_LOAD) && exec &&
+	    !run_side(cmp, SIDE_INTERP, c, r, RES_INTERP, flags, NULL))
 		return;
-	if (exec && !end_remote(cmp, r, out))
+	if (!end_remote(cmp, r, out))
 		return;
 	out->verdict = SAME;
 	for (int i = RES_JIT + 1; exec && i < RESULTS; i++) {
@@ -241,10 +261,10 @@ static bool is_undetermined(struct comparison *cmp, const struct diff_case *c)
 	if (cmp->setup.modes & MODE_ACCEPT)
 		return false;
 	bpfu_interp_stack_fill = 0;
-	ok = run_side(cmp, SIDE_INTERP, c, &r, RES_INTERP, RUN_EXEC);
+	ok = run_side(cmp, SIDE_INTERP, c, &r, RES_INTERP, RUN_EXEC, NULL);
 	zeros = r.res[RES_INTERP];
 	bpfu_interp_stack_fill = 0xa5;
-	ok = ok && run_side(cmp, SIDE_INTERP, c, &r, RES_INTERP, RUN_EXEC);
+	ok = ok && run_side(cmp, SIDE_INTERP, c, &r, RES_INTERP, RUN_EXEC, NULL);
 	bpfu_interp_stack_fill = -1;
 	return ok && differ(c, &zeros, &r.res[RES_INTERP], what, sizeof(what));
 }

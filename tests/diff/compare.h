@@ -30,6 +30,7 @@ struct compare_setup {
 	bool kernel; /* use it if it lets us */
 	bool random_options;
 	const char *with; /* the command of a bpfu-diff for another machine, or NULL */
+	uint32_t limit;	  /* seconds that it may take for a program */
 };
 
 struct comparison {

@@ -7,10 +7,12 @@
  *   gen*.c       seed -> case                      (knows nothing of sides)
  *   maps.c       shape -> map definitions, their reset and their dump on a side
  *   side.c       case -> result, on the kernel, the JIT, the interpreter
- *   remote.c     case -> result, on the JIT of another machine in an emulator
+ *   parcel.c     case, loaded -> what another machine needs to compile and run it
+ *   remote.c     case or parcel -> result, on the JIT of another machine in an emulator
  *   compare.c    results -> verdict
  *   minimise.c   failing case -> smaller failing case
- *   main.c       options, worker process, summary
+ *   main.c       worker processes, reports
+ *   summary.c    what they have done
  */
 #ifndef BPFU_TESTS_DIFF_DIFF_H
 #define BPFU_TESTS_DIFF_DIFF_H

@@ -2,13 +2,17 @@
 /*
  * bpfu-diff: random valid programs on the JIT, the interpreter and the kernel (docs/testing.md).
  * The programs run in worker processes, so that a crash or a hang is a finding like others: the
- * parent knows from shared memory which seed it was.
+ * parent knows from shared memory which seed it was. Workers take seeds from one counter, so what has
+ * been run at the end is a range without holes, after which another run can go on.
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,33 +20,10 @@
 #include "compare.h"
 #include "minimise.h"
 #include "options.h"
-
-#define JOBS_MAX	16
-#define REASONS		48
-#define PROGRAM_SECONDS 20 /* one that takes longer hangs */
-#define EMULATED_SLOWER 10
-
-struct reason {
-	char text[120];
-	uint64_t seed; /* the first one */
-	uint64_t count;
-	enum verdict verdict;
-};
-
-/* A worker's part of the shared memory; read by the parent after the worker's end. */
-struct worker {
-	uint64_t next; /* index of the program being run */
-	bool finished;
-	bool had_kernel;
-	char machine[16]; /* the other one, if there is one */
-	uint64_t programs, insns;
-	uint64_t verdicts[VERDICTS];
-	struct reason reasons[REASONS];
-	uint64_t failed_seed; /* of the failure the worker stopped at */
-	struct outcome failure;
-};
+#include "summary.h"
 
 static struct diff_options opt;
+static struct diff_run *run; /* shared with the workers */
 
 static double now(void)
 {
@@ -77,7 +58,8 @@ static struct compare_setup setup_for(const struct diff_case *c)
 	return (struct compare_setup){ .modes = modes_of(c),
 				       .kernel = !opt.no_kernel,
 				       .random_options = !opt.default_options,
-				       .with = opt.with };
+				       .with = opt.with,
+				       .limit = (uint32_t)opt.limit };
 }
 
 /* ---- the worker ---- */
@@ -116,29 +98,55 @@ static bool is_failure(enum verdict verdict)
 	return verdict == DIFFERENT || verdict == UNSOUND || verdict == BROKEN;
 }
 
+/* On both sides of a pipe; our end waits a little longer, so that the other can say what it was. */
+static uint32_t own_limit(void)
+{
+	return (uint32_t)(opt.with ? opt.limit + opt.limit / 10 + 1 : opt.limit);
+}
+
+static void take_off(struct comparison *cmp)
+{
+	const struct compare_setup setup = { .kernel = !opt.no_kernel,
+					     .random_options = !opt.default_options,
+					     .with = opt.with,
+					     .limit = (uint32_t)opt.limit };
+	int err;
+
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGINT, SIG_IGN); /* the parent's business, and so is a second one, which ends it at once */
+	signal(SIGTERM, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	err = compare_open(cmp, &setup);
+	if (!err)
+		return;
+	if (err != -EPROTO) /* the other machine's, reported */
+		fprintf(stderr, "bpfu-diff: libbpfu cannot be used: %s\n", strerror(-err));
+	_exit(1);
+}
+
+/* The next program's index; false if there is none, or no time for it. */
+static bool take(struct worker *w, double deadline)
+{
+	if (atomic_load(&run->stop) || (deadline > 0 && now() > deadline))
+		return false;
+	w->index = atomic_fetch_add(&run->next, 1);
+	return w->index < opt.count;
+}
+
 static void work(struct worker *w, double deadline)
 {
 	static struct diff_case c;
 	static struct comparison cmp;
 	struct outcome out;
-	const struct compare_setup setup = setup_for(&c);
-	int err = compare_open(&cmp, &setup);
 
-	if (err) {
-		if (err != -EPROTO) /* the other machine's, reported */
-			fprintf(stderr, "bpfu-diff: libbpfu cannot be used: %s\n",
-				strerror(-err));
-		_exit(1);
-	}
+	take_off(&cmp);
 	w->had_kernel = cmp.usable[SIDE_KERNEL];
 	if (opt.with)
 		memcpy(w->machine, cmp.remote.machine, sizeof(w->machine));
-	for (; w->next < opt.count; w->next += opt.jobs) {
-		uint64_t seed = opt.seed + w->next;
+	while (take(w, deadline)) {
+		uint64_t seed = opt.seed + w->index;
 
-		if (deadline > 0 && now() > deadline)
-			break;
-		alarm(opt.with ? PROGRAM_SECONDS * EMULATED_SLOWER : PROGRAM_SECONDS);
+		alarm(own_limit());
 		make_case(&c, seed);
 		cmp.setup.modes = modes_of(&c);
 		compare_case(&cmp, &c, &out);
@@ -152,7 +160,6 @@ static void work(struct worker *w, double deadline)
 		if (is_failure(out.verdict)) {
 			w->failure = out;
 			w->failed_seed = seed;
-			w->next += opt.jobs;
 			_exit(2);
 		}
 	}
@@ -217,118 +224,87 @@ static void report_signal(struct worker *w, int signal)
 
 	snprintf(what, sizeof(what), "%s", signal == SIGALRM ? "hangs" : strsignal(signal));
 	w->programs++;
-	w->next += opt.jobs;
-	report(opt.seed + w->next - opt.jobs, what, "", (struct ending){ .signal = signal });
+	report(opt.seed + w->index, what, "", (struct ending){ .signal = signal });
+}
+
+static void on_signal(int signal)
+{
+	if (signal != SIGALRM)
+		atomic_store(&run->stop, true);
+}
+
+/* Interrupt wait() once a second, or no more. */
+static void tick(bool on)
+{
+	const struct itimerval period = { { on, 0 }, { on, 0 } };
+
+	setitimer(ITIMER_REAL, &period, NULL);
+}
+
+/* A second SIGINT or SIGTERM ends us at once. */
+static void catch_signals(void)
+{
+	struct sigaction once = { .sa_handler = on_signal,
+				  .sa_flags = (int)(SA_RESETHAND | SA_RESTART) };
+	struct sigaction always = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &once, NULL);
+	sigaction(SIGTERM, &once, NULL);
+	sigaction(SIGALRM, &always, NULL);
+	tick(true);
+}
+
+static void start_workers(pid_t *pids, uint32_t *running, double deadline)
+{
+	for (uint32_t job = 0; job < opt.jobs; job++) {
+		struct worker *w = &run->worker[job];
+
+		if (pids[job] || w->finished || atomic_load(&run->stop) ||
+		    atomic_load(&run->next) >= opt.count)
+			continue;
+		fflush(NULL);
+		pids[job] = fork();
+		if (!pids[job])
+			work(w, deadline);
+		*running += 1;
+	}
 }
 
 /* Run all workers to their end. Returns the number of failures. */
-static uint32_t supervise(struct worker *workers, double deadline)
+static uint32_t supervise(double start, double deadline)
 {
 	pid_t pids[JOBS_MAX] = { 0 };
-	uint32_t failures = 0, running = 0;
+	uint32_t failures = 0, running = 0, job;
 
-	for (uint32_t job = 0; job < opt.jobs; job++)
-		workers[job].next = job;
 	for (;;) {
 		int status;
-		uint32_t job;
 		pid_t pid;
 
-		for (job = 0; job < opt.jobs; job++) {
-			if (pids[job] || workers[job].finished || failures >= opt.max_failures ||
-			    workers[job].next >= opt.count)
-				continue;
-			fflush(NULL);
-			pids[job] = fork();
-			if (!pids[job])
-				work(&workers[job], deadline);
-			running++;
-		}
+		if (failures < opt.max_failures)
+			start_workers(pids, &running, deadline);
 		if (!running)
 			return failures;
 		pid = wait(&status);
+		if (pid < 0)
+			show_progress(&opt, run, failures, now() - start);
 		for (job = 0; job < opt.jobs && pids[job] != pid; job++)
 			;
 		if (pid < 0 || job == opt.jobs)
 			continue;
 		pids[job] = 0;
 		running--;
+		tick(false);
 		if (WIFSIGNALED(status)) {
 			failures++;
-			report_signal(&workers[job], WTERMSIG(status));
+			report_signal(&run->worker[job], WTERMSIG(status));
 		} else if (WEXITSTATUS(status) == 2) {
 			failures++;
-			report_verdict(&workers[job]);
+			report_verdict(&run->worker[job]);
 		} else if (WEXITSTATUS(status)) {
 			return failures + 1;
 		}
+		tick(true);
 	}
-}
-
-static void print_reasons(struct worker *workers, enum verdict verdict, const char *title)
-{
-	struct reason *best;
-
-	for (int rows = 0; rows < 12; rows++) {
-		best = NULL;
-		for (uint32_t job = 0; job < opt.jobs; job++)
-			for (int i = 0; i < REASONS; i++) {
-				struct reason *r = &workers[job].reasons[i];
-
-				if (r->count && r->verdict == verdict &&
-				    (!best || r->count > best->count))
-					best = r;
-			}
-		if (!best)
-			return;
-		if (!rows)
-			printf("%s:\n", title);
-		printf("  %6llu  %s  (seed 0x%llx)\n", (unsigned long long)best->count, best->text,
-		       (unsigned long long)best->seed);
-		best->count = 0;
-	}
-}
-
-static int summarise(struct worker *workers, uint32_t failures, double seconds)
-{
-	uint64_t programs = 0, insns = 0, v[VERDICTS] = { 0 }, ran, both;
-	bool kernel = false;
-	char sides[80];
-	double accept;
-
-	for (uint32_t job = 0; job < opt.jobs; job++) {
-		programs += workers[job].programs;
-		insns += workers[job].insns;
-		kernel |= workers[job].had_kernel;
-		for (int i = 0; i < VERDICTS; i++)
-			v[i] += workers[job].verdicts[i];
-	}
-	ran = v[SAME] + v[DIFFERENT] + v[UNSTABLE] + v[FOLDED];
-	both = ran + v[MISSED];
-	accept = both ? 100.0 * (double)ran / (double)both : 100.0;
-	snprintf(sides, sizeof(sides), "jit, %s%s%s", workers[0].machine,
-		 workers[0].machine[0] ? " jit, " : "",
-		 kernel ? "interpreter and kernel" : "interpreter (no kernel)");
-	print_reasons(workers, MISSED, "refused by libbpfu, accepted by the kernel");
-	if (!kernel)
-		print_reasons(workers, REFUSED, "refused by libbpfu");
-	printf("seed 0x%llx: %llu programs, %.0f instructions each, %.0f/s; %s\n",
-	       (unsigned long long)opt.seed, (unsigned long long)programs,
-	       programs ? (double)insns / (double)programs : 0.0,
-	       seconds > 0 ? (double)programs / seconds : 0.0,
-	       sides);
-	printf("%llu run on all sides, %llu refused, acceptance %.2f %% (%llu missed), "
-	       "%llu unstable, %u failures\n",
-	       (unsigned long long)ran, (unsigned long long)v[REFUSED], accept,
-	       (unsigned long long)v[MISSED], (unsigned long long)v[UNSTABLE], failures);
-	if (v[FOLDED])
-		printf("%llu with atomic fetches wrong on the kernel alone (docs/differences.md)\n",
-		       (unsigned long long)v[FOLDED]);
-	if (kernel && accept < (double)opt.min_accept) {
-		printf("acceptance is below %llu %%\n", (unsigned long long)opt.min_accept);
-		return 1;
-	}
-	return failures ? 1 : 0;
 }
 
 /* Programs are made of what libbpfu has, so a seed's program changes when it learns a map type. */
@@ -360,14 +336,13 @@ static int save(const struct diff_case *c, const char *path)
 
 int main(int argc, char **argv)
 {
-	struct worker *workers;
 	double start = now();
 	uint32_t failures;
 
 	options_parse(&opt, argc, argv);
 	probe_maps();
 	if (opt.serve)
-		return remote_serve();
+		return remote_serve((uint32_t)opt.limit);
 	if (opt.print || opt.save) {
 		static struct diff_case c;
 
@@ -376,13 +351,13 @@ int main(int argc, char **argv)
 			case_print(stdout, &c);
 		return opt.save ? save(&c, opt.save) : 0;
 	}
-	workers = mmap(NULL, sizeof(*workers) * opt.jobs, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (workers == MAP_FAILED) {
+	run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run == MAP_FAILED) {
 		perror("bpfu-diff: mmap");
 		return 1;
 	}
 	printf("bpfu-diff: seed 0x%llx\n", (unsigned long long)opt.seed);
-	failures = supervise(workers, opt.seconds ? start + (double)opt.seconds : 0);
-	return summarise(workers, failures, now() - start);
+	catch_signals();
+	failures = supervise(start, opt.seconds ? start + (double)opt.seconds : 0);
+	return summarise(&opt, run, failures, now() - start);
 }

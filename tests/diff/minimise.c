@@ -7,6 +7,7 @@
  */
 #include "minimise.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +25,8 @@ static __attribute__((noinline)) void run_child(const struct diff_case *c,
 	static struct comparison own;
 	static struct outcome out;
 
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
 	alarm(CANDIDATE_SECONDS);
 	if (!freopen("/dev/null", "w", stderr) || compare_open(&own, setup))
 		_exit(BROKEN);

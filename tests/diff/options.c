@@ -40,6 +40,8 @@ static const struct {
 	OPT("serve", FLAG, serve, "", "be the other machine (the protocol of --with)"),
 	OPT("default-options", FLAG, default_options, "", "no random options of libbpfu"),
 	OPT("minimise", FLAG, minimise, "", "shrink what fails"),
+	OPT("limit", NUMBER, limit, "S",
+	    "a program that takes longer than S seconds hangs (60; 200 with --with)"),
 	OPT("max-failures", NUMBER, max_failures, "N", "stop after N failures (1)"),
 	OPT("min-accept", NUMBER, min_accept, "P",
 	    "fail if libbpfu accepts less than P % of what the kernel does"),
@@ -132,6 +134,8 @@ void options_parse(struct diff_options *opt, int argc, char **argv)
 		usage(stderr);
 		exit(1);
 	}
+	if (!opt->limit)
+		opt->limit = opt->with ? 200 : 60;
 	if (opt->mutate)
 		opt->modes = MODE_ACCEPT;
 	if (!opt->count)

@@ -13,6 +13,7 @@ struct diff_options {
 	uint64_t count;
 	uint64_t seconds; /* 0: no limit */
 	uint64_t jobs;
+	uint64_t limit; /* seconds that a program may take */
 	uint64_t max_failures;
 	uint64_t min_accept; /* per cent */
 	uint32_t modes;	     /* enum compare_mode, 0: by seed */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The protocol: both machines lay out structures alike (64 bits, little endian), so a case and a
- * result go over the pipes as they are. The greeting carries their sizes, which differ where the two
- * are not of one build.
+ * The protocol: both machines lay out structures alike (64 bits, little endian), so cases, parcels and
+ * results go over the pipes as they are, without what is unused at their ends. The greeting carries
+ * sizes, which differ where the two are not of one build.
  */
 #include "remote.h"
 
@@ -22,12 +22,14 @@
 struct greeting {
 	char word[8]; /* "bpfudiff" */
 	uint32_t case_size, result_size;
+	uint64_t layout;
 	char machine[16];
 };
 
 struct request {
-	uint64_t seed; /* of the options */
-	struct diff_case c;
+	uint32_t parcel_size; /* 0: no parcel, a whole case */
+	uint32_t case_size;
+	uint64_t seed;	      /* of the case's options */
 };
 
 static bool read_all(int fd, void *buf, size_t size)
@@ -79,17 +81,19 @@ static void greet(struct greeting *g)
 
 	memset(g, 0, sizeof(*g));
 	memcpy(g->word, "bpfudiff", sizeof(g->word));
-	g->case_size = sizeof(struct request);
+	g->case_size = sizeof(struct diff_case);
 	g->result_size = sizeof(struct result);
+	g->layout = parcel_layout();
 	uname(&name);
 	snprintf(g->machine, sizeof(g->machine), "%.15s", name.machine);
 }
 
-static void exec_server(const char *command, int in, int out)
+static void exec_server(const char *command, uint32_t limit, int in, int out)
 {
 	char line[1024];
 
-	if ((size_t)snprintf(line, sizeof(line), "exec %s --serve", command) >= sizeof(line))
+	if ((size_t)snprintf(line, sizeof(line), "exec %s --serve --limit %u", command, limit) >=
+	    sizeof(line))
 		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* who is killed with a case that hangs cannot close us */
 	dup2(in, STDIN_FILENO);
@@ -99,7 +103,7 @@ static void exec_server(const char *command, int in, int out)
 	_exit(127);
 }
 
-int remote_open(struct remote *r, const char *command)
+int remote_open(struct remote *r, const char *command, uint32_t limit)
 {
 	struct greeting mine, its;
 	int to[2], from[2];
@@ -115,7 +119,7 @@ int remote_open(struct remote *r, const char *command)
 	signal(SIGPIPE, SIG_IGN);
 	r->pid = fork();
 	if (!r->pid)
-		exec_server(command, to[0], from[1]);
+		exec_server(command, limit, to[0], from[1]);
 	close(to[0]);
 	close(from[1]);
 	r->to = to[1];
@@ -128,7 +132,8 @@ int remote_open(struct remote *r, const char *command)
 		remote_close(r);
 		return -EPROTO;
 	}
-	if (mine.case_size != its.case_size || mine.result_size != its.result_size) {
+	if (mine.case_size != its.case_size || mine.result_size != its.result_size ||
+	    mine.layout != its.layout) {
 		fprintf(stderr, "bpfu-diff: '%s' is of another build: make both from one source\n",
 			command);
 		remote_close(r);
@@ -166,18 +171,37 @@ static bool buried(struct remote *r)
 	return false;
 }
 
-bool remote_send(struct remote *r, const struct diff_case *c, uint64_t seed)
+static void send_request(struct remote *r, const struct request *req, const void *body, size_t size)
 {
-	static struct request req;
+	if (r->open && (!write_all(r->to, req, sizeof(*req)) || !write_all(r->to, body, size)))
+		buried(r);
+	r->asked = true;
+}
 
-	req.seed = seed;
-	memcpy(&req.c, c, sizeof(req.c));
-	return r->open && (write_all(r->to, &req, sizeof(req)) || buried(r));
+void remote_send(struct remote *r, const struct diff_case *c, uint64_t seed)
+{
+	const struct request req = { .case_size = sizeof(*c), .seed = seed };
+
+	send_request(r, &req, c, sizeof(*c));
+}
+
+void remote_send_parcel(struct remote *r, const struct parcel *p)
+{
+	const struct request req = { .parcel_size = p->size };
+
+	send_request(r, &req, p->bytes, p->size);
+}
+
+static bool read_result(int fd, struct result *res)
+{
+	return read_all(fd, res, offsetof(struct result, dump)) && res->dump_len <= DUMP_MAX &&
+	       read_all(fd, res->dump, res->dump_len);
 }
 
 bool remote_receive(struct remote *r, struct result *res)
 {
-	return r->open && (read_all(r->from, res, sizeof(*res)) || buried(r));
+	r->asked = false;
+	return r->open && (read_result(r->from, res) || buried(r));
 }
 
 /* What a server's standard output is must be written by nobody else. */
@@ -189,9 +213,30 @@ static int take_output(void)
 	return out;
 }
 
-int remote_serve(void)
+/* One request; false at the end of standard input, or if it cannot be answered. */
+static bool serve(struct side *side, struct result *res, uint32_t limit)
 {
-	static struct request req;
+	static struct diff_case c;
+	static struct parcel parcel;
+	struct request req;
+
+	alarm(0);
+	if (!read_all(STDIN_FILENO, &req, sizeof(req)))
+		return false;
+	alarm(limit);
+	if (req.parcel_size) {
+		parcel.size = req.parcel_size;
+		return parcel.size <= PARCEL_MAX && read_all(STDIN_FILENO, parcel.bytes, parcel.size) &&
+		       parcel_run(&parcel, side, res);
+	}
+	if (req.case_size != sizeof(c) || !read_all(STDIN_FILENO, &c, sizeof(c)))
+		return false;
+	side_options(side, &c, req.seed, NULL);
+	return side_run(side, &c, res, RUN_EXEC, NULL);
+}
+
+int remote_serve(uint32_t limit)
+{
 	static struct result res;
 	int out = take_output();
 	struct greeting mine;
@@ -205,12 +250,9 @@ int remote_serve(void)
 	greet(&mine);
 	if (!write_all(out, &mine, sizeof(mine)))
 		return 1;
-	while (read_all(STDIN_FILENO, &req, sizeof(req))) {
-		side_options(&side, &req.c, req.seed, NULL);
-		if (!side_run(&side, &req.c, &res, RUN_EXEC, NULL) ||
-		    !write_all(out, &res, sizeof(res)))
+	while (serve(&side, &res, limit))
+		if (!write_all(out, &res, offsetof(struct result, dump) + res.dump_len))
 			return 1;
-	}
 	side_close(&side);
 	return 0;
 }

@@ -240,16 +240,30 @@ static int prog_load(struct side *side, const struct diff_case *c, const struct 
 
 /* ---- running ---- */
 
-/* @form: CLONE_FORMS for the program as loaded. */
-static void test_run(struct side *side, const struct diff_case *c, int fd, int form,
-		     struct result *res)
+/* A run of a loaded program; .form: CLONE_FORMS for as it is. */
+struct loaded {
+	struct side *side;
+	const struct diff_case *c;
+	int fd, form;
+};
+
+static int run_loaded(void *arg, union bpf_attr *attr)
+{
+	const struct loaded *l = arg;
+
+	attr->test.prog_fd = (uint32_t)l->fd;
+	if (l->form == CLONE_FORMS)
+		return l->side->bpf(BPF_PROG_TEST_RUN, attr, sizeof(*attr));
+	return clone_run(l->fd, l->c, l->side->fds[l->c->shape], l->form, attr);
+}
+
+static void test_run(const struct diff_case *c, side_run_fn run, void *arg, struct result *res)
 {
 	struct __sk_buff skb = { .mark = 0x11223344, .priority = 7, .cb = { 1, 2, 3, 4, 5 } };
 	bool is_packet = c->type == BPF_PROG_TYPE_XDP || c->type == BPF_PROG_TYPE_SCHED_CLS;
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.test.prog_fd = (uint32_t)fd;
 	if (is_packet) {
 		attr.test.data_in = bpfu_u64(c->input);
 		attr.test.data_size_in = c->input_size;
@@ -266,8 +280,7 @@ static void test_run(struct side *side, const struct diff_case *c, int fd, int f
 		attr.test.ctx_in = attr.test.ctx_out = bpfu_u64(&skb);
 		attr.test.ctx_size_in = attr.test.ctx_size_out = sizeof(skb);
 	}
-	res->run_err = form == CLONE_FORMS ? side->bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)) :
-					     clone_run(fd, c, side->fds[c->shape], form, &attr);
+	res->run_err = run(arg, &attr);
 	res->retval = res->run_err ? 0 : attr.test.retval;
 	if (!is_packet)
 		return;
@@ -305,13 +318,12 @@ static bool set_tail_calls(struct side *side, const struct diff_case *c, const i
 	return true;
 }
 
-static bool run_form(struct side *side, const struct diff_case *c, int fd, int form,
-		     struct result *res)
+bool side_run_with(struct side *side, const struct diff_case *c, side_run_fn run, void *arg,
+		   struct result *res)
 {
-	res->load_err = 0;
 	if (!side_maps_reset(side, c))
 		return false;
-	test_run(side, c, fd, form, res);
+	test_run(c, run, arg, res);
 	side_maps_dump(side, c, res);
 	return true;
 }
@@ -319,35 +331,46 @@ static bool run_form(struct side *side, const struct diff_case *c, int fd, int f
 static bool run_all(struct side *side, const struct diff_case *c, const int *fds,
 		    struct result *res, struct result *clones)
 {
+	struct loaded l = { side, c, fds[0], CLONE_FORMS };
 	bool tails = c->prog_cnt > 1;
 	bool ok = !tails || set_tail_calls(side, c, fds);
 
-	ok = ok && run_form(side, c, fds[0], CLONE_FORMS, res);
-	for (int form = 0; ok && clones && form < CLONE_FORMS; form++)
-		if (clone_possible(c, form))
-			ok = run_form(side, c, fds[0], form, &clones[form]);
+	ok = ok && side_run_with(side, c, run_loaded, &l, res);
+	for (l.form = 0; ok && clones && l.form < CLONE_FORMS; l.form++) {
+		if (!clone_possible(c, l.form))
+			continue;
+		result_init(&clones[l.form]);
+		ok = side_run_with(side, c, run_loaded, &l, &clones[l.form]);
+	}
 	if (tails && side->kind != SIDE_KERNEL)
 		ok = set_tail_calls(side, c, NULL) && ok;
 	return ok;
 }
 
-bool side_run(struct side *side, const struct diff_case *c, struct result *res, uint32_t flags,
-	      struct result *clones)
+void result_init(struct result *res)
 {
-	int fds[CASE_PROGS] = { -1, -1, -1 };
-	bool ok = side_maps_build(side, c->shape) && side_maps_renew(side, c);
-
 	res->load_err = res->run_err = 0;
 	res->data_len = res->dump_len = 0;
 	res->retval = 0;
 	res->log[0] = '\0';
+}
+
+bool side_run(struct side *side, const struct diff_case *c, struct result *res, uint32_t flags,
+	      const struct side_extra *extra)
+{
+	int fds[CASE_PROGS] = { -1, -1, -1 };
+	bool ok = side_maps_build(side, c->shape) && side_maps_renew(side, c);
+
+	result_init(res);
 	for (uint32_t i = 0; ok && i < c->prog_cnt && !res->load_err; i++) {
 		fds[i] = prog_load(side, c, &c->progs[i], res, flags & RUN_LOG);
 		if (fds[i] < 0)
 			res->load_err = fds[i];
 	}
+	if (ok && extra && extra->loaded && !res->load_err)
+		extra->loaded(extra->arg, side, c, fds);
 	if (ok && (flags & RUN_EXEC) && !res->load_err)
-		ok = run_all(side, c, fds, res, flags & RUN_CLONES ? clones : NULL);
+		ok = run_all(side, c, fds, res, extra ? extra->clones : NULL);
 	for (uint32_t i = 0; i < c->prog_cnt; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -53,15 +53,30 @@ void side_options(const struct side *side, const struct diff_case *c, uint64_t s
 enum side_flags {
 	RUN_LOG = 1u << 0,    /* fill result->log when a load fails */
 	RUN_EXEC = 1u << 1,   /* run it */
-	RUN_CLONES = 1u << 2, /* and its clones, into clones[] */
+};
+
+/* What else is done with the programs while they are loaded. */
+struct side_extra {
+	struct result *clones; /* RUN_EXEC: CLONE_FORMS results, valid where clone_possible(); or NULL */
+	/* Called before they run; or NULL. */
+	void (*loaded)(void *arg, const struct side *side, const struct diff_case *c, const int *fds);
+	void *arg;
 };
 
 /*
- * Load (and run) @c. clones[] gets CLONE_FORMS results, valid where clone_possible().
- * Returns false if the side failed in a way that is no result (reported on standard error).
+ * Load (and run) @c. @extra may be NULL. Returns false if the side failed in a way that is no result
+ * (reported on standard error).
  */
 bool side_run(struct side *side, const struct diff_case *c, struct result *res, uint32_t flags,
-	      struct result *clones);
+	      const struct side_extra *extra);
+
+/* The run alone: maps, input and output are the case's, @run does what BPF_PROG_TEST_RUN does. */
+typedef int (*side_run_fn)(void *arg, union bpf_attr *attr);
+bool side_run_with(struct side *side, const struct diff_case *c, side_run_fn run, void *arg,
+		   struct result *res);
+
+/* No error and no output. */
+void result_init(struct result *res);
 
 /* ---- maps of a side (side_maps.c) ---- */
 bool side_maps_build(struct side *side, uint32_t shape);

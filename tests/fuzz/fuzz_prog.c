@@ -91,7 +91,7 @@ static __attribute__((noinline)) bool run_lower(const struct diff_case *c, struc
 
 	gap[0] = gap[sizeof(gap) - 1] = 1;
 	bpfu_interp_stack_fill = 0xa5;
-	return side_run(&side, c, res, RUN_EXEC | RUN_CLONES, clones);
+	return side_run(&side, c, res, RUN_EXEC, &(struct side_extra){ .clones = clones });
 }
 
 #ifdef BPFU_LIBFUZZER
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	side_options(&side, &c, data[1], NULL);
 	bpfu_interp_stack_fill = 0;
-	FUZZ_CHECK(side_run(&side, &c, &res, RUN_EXEC | RUN_CLONES, clones), "side");
+	FUZZ_CHECK(side_run(&side, &c, &res, RUN_EXEC, &(struct side_extra){ .clones = clones }), "side");
 	if (res.load_err)
 		return 0;
 	FUZZ_CHECK(run_lower(&c, &res2, clones2), "side");
