@@ -206,6 +206,7 @@ struct bpfu_access {
 	int size;
 	bool write;
 	bool sign;            /* load with sign extension */
+	bool atomic;          /* has to be aligned */
 	int value_regno;      /* loaded into or stored from; -1: none */
 	const struct bpf_insn *st; /* BPF_ST: its immediate is stored */
 };

@@ -250,7 +250,7 @@ static int check_alignment(struct bpfu_env *env, const struct bpfu_access *a)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[a->regno];
 	/* Slots are tracked in units, so the stack is always strict. */
-	bool strict = env->strict_alignment || reg->type == BPFU_REG_STACK;
+	bool strict = env->strict_alignment || a->atomic || reg->type == BPFU_REG_STACK;
 	const char *what = reg->type == BPFU_REG_STACK	   ? "stack " :
 			   reg->type == BPFU_REG_CTX	   ? "context " :
 			   reg->type == BPFU_REG_MAP_VALUE ? "value " :
@@ -371,13 +371,14 @@ static int note_base(struct bpfu_env *env, uint32_t regno)
 	return 0;
 }
 
-static int do_load(struct bpfu_env *env, const struct bpf_insn *insn)
+static int do_load(struct bpfu_env *env, const struct bpf_insn *insn, bool atomic)
 {
 	struct bpfu_access a = {
 		.regno = insn->src_reg,
 		.off = insn->off,
 		.size = access_size(insn),
 		.sign = BPF_MODE(insn->code) == BPF_MEMSX,
+		.atomic = atomic,
 		.value_regno = insn->dst_reg,
 	};
 	int err = bpfu_vrf_read_reg(env, insn->src_reg);
@@ -393,7 +394,7 @@ static int do_load(struct bpfu_env *env, const struct bpf_insn *insn)
 	return bpfu_vrf_access(env, &a);
 }
 
-static int do_store(struct bpfu_env *env, const struct bpf_insn *insn)
+static int do_store(struct bpfu_env *env, const struct bpf_insn *insn, bool atomic)
 {
 	bool imm = BPF_CLASS(insn->code) == BPF_ST;
 	struct bpfu_access a = {
@@ -401,6 +402,7 @@ static int do_store(struct bpfu_env *env, const struct bpf_insn *insn)
 		.off = insn->off,
 		.size = access_size(insn),
 		.write = true,
+		.atomic = atomic,
 		.value_regno = imm ? -1 : insn->src_reg,
 		.st = imm ? insn : NULL,
 	};
@@ -434,6 +436,7 @@ static int atomic_rmw(struct bpfu_env *env, const struct bpf_insn *insn)
 	struct bpfu_access a = { .regno = insn->dst_reg,
 				 .off = insn->off,
 				 .size = access_size(insn),
+				 .atomic = true,
 				 .value_regno = load };
 	int err = bpfu_vrf_read_reg(env, insn->src_reg);
 
@@ -484,14 +487,14 @@ static int do_atomic(struct bpfu_env *env, const struct bpf_insn *insn)
 			return -EACCES;
 		}
 		plain.code = BPF_LDX | BPF_MEM | BPF_SIZE(insn->code);
-		return do_load(env, &plain);
+		return do_load(env, &plain, true);
 	}
 	if (insn->imm == BPFU_ATOMIC_STORE_REL) {
 		err = bpfu_vrf_read_reg(env, insn->dst_reg);
 		if (!err)
 			err = check_atomic_base(env, insn);
 		plain.code = BPF_STX | BPF_MEM | BPF_SIZE(insn->code);
-		return err ? err : do_store(env, &plain);
+		return err ? err : do_store(env, &plain, true);
 	}
 	return atomic_rmw(env, insn);
 }
@@ -499,8 +502,8 @@ static int do_atomic(struct bpfu_env *env, const struct bpf_insn *insn)
 int bpfu_vrf_load_store(struct bpfu_env *env, const struct bpf_insn *insn)
 {
 	if (BPF_CLASS(insn->code) == BPF_LDX)
-		return do_load(env, insn);
+		return do_load(env, insn, false);
 	if (BPF_CLASS(insn->code) == BPF_STX && BPF_MODE(insn->code) == BPF_ATOMIC)
 		return do_atomic(env, insn);
-	return do_store(env, insn);
+	return do_store(env, insn, false);
 }

@@ -17,6 +17,8 @@
 #define LDX(size, d, s, o) INSN(BPF_LDX | BPF_MEM | (size), d, s, o, 0)
 #define STX(size, d, s, o) INSN(BPF_STX | BPF_MEM | (size), d, s, o, 0)
 #define ST(size, d, o, i) INSN(BPF_ST | BPF_MEM | (size), d, 0, o, i)
+#define LOAD_ACQUIRE 0x100 /* imm of BPF_ATOMIC; newer than some linux/bpf.h */
+#define STORE_RELEASE 0x110
 #define JMP_K(op, d, i, o) INSN(BPF_JMP | (op) | BPF_K, d, 0, o, i)
 #define JMP_X(op, d, s, o) INSN(BPF_JMP | (op) | BPF_X, d, s, o, 0)
 #define JA(o) INSN(BPF_JMP | BPF_JA, 0, 0, o, 0)
