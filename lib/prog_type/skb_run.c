@@ -80,21 +80,29 @@ static void classify(struct bpfu_skb *skb)
 		skb->md.protocol = htons(ETH_P_802_2);
 }
 
-/* The socket that cgroup programs see: addresses as in the packet, no ports. */
-static void set_socket_fields(struct bpfu_skb *skb)
+/*
+ * The socket that cgroup programs see: addresses as in the packet, no ports. -EINVAL if the packet is
+ * shorter than the header it announces.
+ */
+static int set_socket_fields(struct bpfu_skb *skb)
 {
 	size_t len = (size_t)(skb->data_end - skb->network);
 	const uint8_t *ip = skb->network; /* not aligned */
 
-	if (skb->md.protocol == htons(ETH_P_IP) && len >= sizeof(struct iphdr)) {
+	if (skb->md.protocol == htons(ETH_P_IP)) {
+		if (len < sizeof(struct iphdr))
+			return -EINVAL;
 		skb->md.family = AF_INET;
 		memcpy(&skb->md.local_ip4, ip + offsetof(struct iphdr, saddr), 4);
 		memcpy(&skb->md.remote_ip4, ip + offsetof(struct iphdr, daddr), 4);
-	} else if (skb->md.protocol == htons(ETH_P_IPV6) && len >= sizeof(struct ip6_hdr)) {
+	} else if (skb->md.protocol == htons(ETH_P_IPV6)) {
+		if (len < sizeof(struct ip6_hdr))
+			return -EINVAL;
 		skb->md.family = AF_INET6;
 		memcpy(skb->md.local_ip6, ip + offsetof(struct ip6_hdr, ip6_src), 16);
 		memcpy(skb->md.remote_ip6, ip + offsetof(struct ip6_hdr, ip6_dst), 16);
 	}
+	return 0;
 }
 
 static int packet_in(struct bpfu_skb *skb, const union bpf_attr *attr)
@@ -182,8 +190,9 @@ int bpfu_skb_test_run(struct bpfu_prog *prog, union bpf_attr *attr)
 	skb.data_meta = skb.data;
 	skb.md.len = (uint32_t)(skb.data_end - skb.data);
 	classify(&skb);
-	set_socket_fields(&skb);
-	err = check_ctx(&ctx, skb.md.len);
+	err = set_socket_fields(&skb);
+	if (!err)
+		err = check_ctx(&ctx, skb.md.len);
 	if (!err) {
 		apply_ctx(&skb, &ctx);
 		err = run(prog, attr, &skb, &ctx);

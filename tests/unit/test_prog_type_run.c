@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include <linux/if_ether.h>
 
 #include "helper/bodies.h"
 #include "helper/helper.h"
@@ -258,6 +259,26 @@ static void test_data_sizes(void **state)
 			run.data_size = sizes[k];
 			snprintf(what, sizeof(what), "data_size_in %u", sizes[k]);
 			both(what);
+		}
+	}
+}
+
+/* Packets that end before the header they announce does. */
+static void test_cut_headers(void **state)
+{
+	static const uint16_t protocols[] = { ETH_P_IP, ETH_P_IPV6, ETH_P_ARP };
+
+	FOR_PACKET_TYPES(i) {
+		for (size_t k = 0; k < BPFU_ARRAY_SIZE(protocols); k++) {
+			run.data[12] = (uint8_t)(protocols[k] >> 8);
+			run.data[13] = (uint8_t)protocols[k];
+			for (run.data_size = 30; run.data_size < 60; run.data_size++) {
+				char what[64];
+
+				snprintf(what, sizeof(what), "%u bytes of protocol %04x", run.data_size,
+					 protocols[k]);
+				both(what);
+			}
 		}
 	}
 }
@@ -666,7 +687,8 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_data_sizes), cmocka_unit_test(test_data_out),
+		cmocka_unit_test(test_data_sizes), cmocka_unit_test(test_cut_headers),
+		cmocka_unit_test(test_data_out),
 		cmocka_unit_test(test_attributes), cmocka_unit_test(test_skb_ctx),
 		cmocka_unit_test(test_skb_ctx_values), cmocka_unit_test(test_xdp_ctx),
 		cmocka_unit_test(test_xdp_adjust), cmocka_unit_test(test_xdp_bytes),
