@@ -317,6 +317,7 @@ static const struct {
 	{ gen_spill, 3, false },	 { gen_fill, 4, false },
 	{ gen_mem, 25, false },		 { gen_mem_var, 8, false },
 	{ gen_atomic, 10, false },	 { gen_ptr_copy, 4, false },
+	{ gen_bytes, 4, false },
 	{ gen_map_value, 5, false },	 { gen_lookup, 8, true },
 	{ gen_map_in_map, 2, true },	 { gen_update, 4, false },
 	{ gen_delete, 2, false },	 { gen_queue, 3, false },

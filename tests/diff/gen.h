@@ -134,6 +134,9 @@ void gen_map_value(struct gen *g);
 /* ---- gen_wide.c ---- */
 void gen_wide(struct gen *g);
 
+/* ---- gen_bytes.c ---- */
+void gen_bytes(struct gen *g);
+
 /* ---- gen_call.c ---- */
 void load_map(struct gen *g, int reg, enum map_slot slot);
 void gen_lookup(struct gen *g);
