@@ -11,6 +11,7 @@
 #include "jit/image.h"
 #include "map/map.h"
 #include "util/bits.h"
+#include "util/options.h"
 
 /* ---- the two ways to bpf(2) ---- */
 
@@ -91,6 +92,9 @@ static const struct drawn {
 	{ "inline_helpers", 60, true }, { "inline_percpu", 60, true }, { "inline_loop", 60, true },
 	{ "prog_pack", 60, true },	{ "loop_idioms", 60, true },	{ "harden", 8, false },
 };
+
+_Static_assert(sizeof(struct bpfu_options) == BPFU_ARRAY_SIZE(drawn) + 4,
+	       "an option that is neither drawn nor jit, private_stack, perf_map or jitdump");
 
 static void set_option(const char *name, const char *value, FILE *out)
 {
