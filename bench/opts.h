@@ -81,6 +81,7 @@ struct opts {
 	bool has_seed;
 	bool count;        /* --count=insns */
 	uint32_t runs;     /* … processes that count; 0: not given */
+	bool symbols;      /* … by function */
 	uint32_t quads;    /* compare; 0: not given */
 	uint32_t loads;
 	double margin;     /* a share; 0: not given */

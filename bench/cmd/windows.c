@@ -64,6 +64,12 @@ static int listing_of(const struct bench_inst *inst, json_t **code, struct errli
 
 static int run(struct suite *s, const struct opts *opts, struct errline *e)
 {
+	const struct windows_settings settings = {
+		.rounds = opts->rounds ? opts->rounds : DEFAULT_ROUNDS,
+		.keep_going = opts->keep_going,
+		.symbols = opts->symbols,
+		.code = opts->jited ? listing_of : NULL,
+	};
 	int err;
 
 	if (opts->on.nr > 1)
@@ -75,8 +81,7 @@ static int run(struct suite *s, const struct opts *opts, struct errline *e)
 	if (!err)
 		err = suite_start_producers(s, opts, e);
 	if (!err)
-		err = windows_run(s, opts->rounds ? opts->rounds : DEFAULT_ROUNDS, opts->keep_going,
-				  opts->jited ? listing_of : NULL, stdout, e);
+		err = windows_run(s, &settings, stdout, e);
 	return err ? err : output_flush_stdout(e);
 }
 

@@ -166,12 +166,12 @@ static void strip_host(struct errline *e)
 		memmove(at, at + 8, strlen(at + 8) + 1);
 }
 
-static int run_once(struct count_target *t, const char *const *args, struct errline *e)
+static int run_once(struct count_target *t, const char *const *args, unsigned int number, struct errline *e)
 {
 	struct count_point *points;
 	struct emulated res;
 	size_t nr;
-	int err = target_is_vm(&t->target) ? count_guest_run(t, args, &res, e) :
+	int err = target_is_vm(&t->target) ? count_guest_run(t, args, number, &res, e) :
 					     emulator_run(&t->emulator, args, false, &res, e);
 
 	if (!err)
@@ -253,7 +253,7 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 	if (!err && !make_args(a, t, benches, opts, false))
 		err = errline_set(e, -E2BIG, "more benches than one run can have");
 	for (size_t r = 0; r < t->runs && !err; r++)
-		err = run_once(t, a->words, e);
+		err = run_once(t, a->words, (unsigned int)r + 1, e);
 	for (size_t i = 0; i < t->nr_points && !err; i++)
 		count_point_summarise(&t->points[i]);
 	free(a);

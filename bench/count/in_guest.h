@@ -12,10 +12,11 @@
 int count_guest_find(struct count_target *t, struct errline *e);
 
 /*
- * Boot @t and run bpflab with @args (NULL-terminated, without its name) inside. As emulator_run(); a guest
+ * Boot @t with the random numbers of @seed and run bpflab with @args (NULL-terminated, without its name)
+ * inside: with the same seed, the same instructions are executed in the same order. As emulator_run(); a guest
  * that does not get that far is told of with the end of its console, on standard error.
  */
-int count_guest_run(const struct count_target *t, const char *const *args, struct emulated *res,
-		    struct errline *e);
+int count_guest_run(const struct count_target *t, const char *const *args, unsigned int seed,
+		    struct emulated *res, struct errline *e);
 
 #endif

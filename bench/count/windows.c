@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A round of a point is a window of each arm and size, always in the same order. Before the first one
- * the same batches run without marks: lazy binding and first touches are over then. What is to be said
+ * the same batches run without marks: lazy binding and first touches are over then. On a kernel, where
+ * attaching is dear and gives a program another trampoline each time, all rounds of an arm run before those
+ * of the next. What is to be said
  * about windows is said after the last one: the paths that malloc() takes in a trigger depend on what
  * was allocated before.
  */
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "count/kernel_symbols.h"
+#include "measure/mark.h"
 #include "measure/prog_info.h"
 #include "util/interrupt.h"
 #include "util/json_line.h"
@@ -27,12 +31,19 @@
 #define MAX_WINDOW_EVENTS (4u << 20)
 #define MAX_KINDS 6
 
+/* The kernel's symbols while the program of a point was attached; those of the image are told once. */
+struct symbol_texts {
+	bool wanted, image_told;
+	struct text_buf image, made;
+};
+
 /* What is the same for all points. */
 struct plan {
 	uint32_t rounds;
 	struct batch *windows; /* MAX_KINDS for each round, and as many more */
 	windows_code code;
 	bool keep_going;
+	struct symbol_texts *symbols;
 	FILE *out;
 };
 
@@ -80,34 +91,52 @@ static json_t *window_json(const struct batch *b)
 			 (json_int_t)b->events);
 }
 
-/* Run one round into @windows; *@nr: how many of them the plugin saw. */
-static int run_round(struct suite *s, struct point *pt, bool marked, uint32_t round,
-		     struct batch *windows, size_t *nr, struct errline *e)
+/* Run @nr windows into @windows; *@ran: how many of them the plugin saw. */
+static int run_windows(struct suite *s, struct point *pt, const struct batch *plan, size_t nr, bool marked,
+		       uint32_t round, struct batch *windows, size_t *ran, struct errline *e)
 {
-	size_t planned = plan_round(pt, windows);
 	int err = 0;
 
-	*nr = 0;
-	while (*nr < planned && !err) {
-		windows[*nr].marked = marked;
-		windows[*nr].round = round;
+	for (size_t i = 0; i < nr && !err; i++) {
+		windows[i] = plan[i];
+		windows[i].marked = marked;
+		windows[i].round = round;
+		*ran += marked;
 		/* a window that fails was seen all the same */
-		err = point_batch(s, pt, &windows[(*nr)++], e);
+		err = point_batch(s, pt, &windows[i], e);
 	}
 	return err;
 }
 
-/* Takes @windows of MAX_KINDS for each round. */
-static int run_rounds(struct suite *s, struct point *pt, uint32_t rounds, struct batch *windows,
-		      size_t *nr, struct errline *e)
+/* The windows of one arm, or of all, in each round. */
+static int run_arms(struct suite *s, struct point *pt, const struct batch *plan, size_t nr, uint32_t rounds,
+		    struct batch *windows, size_t *ran, struct errline *e)
 {
-	size_t ran;
-	int err = run_round(s, pt, false, 0, windows, &ran, e);
+	int err = run_windows(s, pt, plan, nr, false, 0, windows + *ran, ran, e);
 
-	*nr = 0;
-	for (uint32_t r = 0; r < rounds && !err; r++) {
-		err = run_round(s, pt, true, r, windows + *nr, &ran, e);
-		*nr += ran;
+	for (uint32_t r = 0; r < rounds && !err; r++)
+		err = run_windows(s, pt, plan, nr, true, r, windows + *ran, ran, e);
+	return err;
+}
+
+static int run_rounds(struct suite *s, struct point *pt, const struct plan *plan, size_t *ran,
+		      struct errline *e)
+{
+	bool by_arm = pt->inst.target->kind == &target_kind_host;
+	struct symbol_texts *symbols = plan->symbols;
+	struct batch all[MAX_KINDS];
+	size_t nr = plan_round(pt, all), end;
+	int err = 0;
+
+	*ran = 0;
+	mark_ready();
+	for (size_t i = 0; i < nr && !err; i = end) {
+		for (end = i + 1; end < nr && (!by_arm || all[end].arm == all[i].arm); end++)
+			;
+		err = run_arms(s, pt, all + i, end - i, plan->rounds, plan->windows, ran, e);
+		if (!err && by_arm && symbols->wanted && all[i].arm == ARM_FULL)
+			err = kernel_symbols_read(symbols->image_told ? NULL : &symbols->image,
+						  &symbols->made, e);
 	}
 	return err;
 }
@@ -170,10 +199,23 @@ static json_t *point_json(const struct point *pt, const struct batch *windows, s
 			 pt->unavailable);
 }
 
+/* "symbols" of @line, and with those of the first point "image_symbols". */
+static void tell_symbols(json_t *line, struct symbol_texts *t)
+{
+	if (t->image.text)
+		json_object_set_new(line, "image_symbols", json_string(t->image.text));
+	if (t->made.text)
+		json_object_set_new(line, "symbols", json_string(t->made.text));
+	t->image_told |= t->image.text != NULL;
+	free(t->image.text);
+	free(t->made.text);
+	t->image = t->made = (struct text_buf){ 0 };
+}
+
 static int run_point(struct suite *s, struct point *pt, const struct plan *plan, uint64_t *total,
 		     struct errline *e)
 {
-	json_t *prog = json_null(), *code = NULL;
+	json_t *prog = json_null(), *code = NULL, *line;
 	size_t nr = 0;
 	int err = point_open(pt, e);
 
@@ -181,7 +223,7 @@ static int run_point(struct suite *s, struct point *pt, const struct plan *plan,
 		return err;
 	pt->unavailable = err && err != -EBADMSG;
 	if (!err)
-		err = run_rounds(s, pt, plan->rounds, plan->windows, &nr, e);
+		err = run_rounds(s, pt, plan, &nr, e);
 	if (err == -EINTR || err == -ENOMEM)
 		return err;
 	pt->failed = err;
@@ -195,19 +237,21 @@ static int run_point(struct suite *s, struct point *pt, const struct plan *plan,
 			return err;
 	}
 	*total += nr;
-	err = json_line_put(plan->out, point_json(pt, plan->windows, nr, prog,
-						  code ? code : json_null()));
+	line = point_json(pt, plan->windows, nr, prog, code ? code : json_null());
+	tell_symbols(line, plan->symbols);
+	err = json_line_put(plan->out, line);
 	return err ? errline_set(e, err, "cannot write about windows: %s", strerror(-err)) : 0;
 }
 
-int windows_run(struct suite *s, uint32_t rounds, bool keep_going, windows_code code, FILE *f,
-		struct errline *e)
+int windows_run(struct suite *s, const struct windows_settings *settings, FILE *f, struct errline *e)
 {
+	struct symbol_texts symbols = { .wanted = settings->symbols };
 	const struct plan plan = {
-		.rounds = rounds,
-		.windows = calloc(((size_t)rounds + 1) * MAX_KINDS, sizeof(*plan.windows)),
-		.code = code,
-		.keep_going = keep_going,
+		.rounds = settings->rounds,
+		.windows = calloc(((size_t)settings->rounds + 1) * MAX_KINDS, sizeof(*plan.windows)),
+		.code = settings->code,
+		.keep_going = settings->keep_going,
+		.symbols = &symbols,
 		.out = f,
 	};
 	uint64_t total = 0;
@@ -219,6 +263,8 @@ int windows_run(struct suite *s, uint32_t rounds, bool keep_going, windows_code 
 		err = interrupt_signal() ? -EINTR :
 					   run_point(s, &s->points[i], &plan, &total, e);
 	free(plan.windows);
+	free(symbols.image.text);
+	free(symbols.made.text);
 	if (err)
 		return err;
 	err = json_line_put(f, json_pack("{s:s, s:I}", "schema", SCHEMA_WINDOWS, "total",

@@ -23,13 +23,18 @@ uint64_t windows_ops(const struct bench_inst *inst);
 /* Something to say about a point while it is loaded, as "code" in its line, or NULL; an error is told. */
 typedef int (*windows_code)(const struct bench_inst *inst, json_t **code, struct errline *e);
 
+struct windows_settings {
+	uint32_t rounds;   /* times each window is run */
+	bool keep_going;   /* a point that cannot be loaded is noted in its line */
+	bool symbols;      /* on a kernel, say what lies where: "image_symbols" once, "symbols" of each point */
+	windows_code code; /* or NULL */
+};
+
 /*
- * Load each point of @s, run its windows for @rounds rounds, unload it, and write a line of JSON about
- * it to @f, with what @code says unless it is NULL. The last line says how many windows there were in all. The producers of @s run. 0, or a
- * negative errno with a line; a point that fails its own checks, or with @keep_going one that cannot be
- * loaded, is noted in its line.
+ * Load each point of @s, run its windows, unload it, and write a line of JSON about it to @f. The last line
+ * says how many windows there were in all. The producers of @s run. 0, or a negative errno with a line; a
+ * point that fails its own checks is noted in its line.
  */
-int windows_run(struct suite *s, uint32_t rounds, bool keep_going, windows_code code, FILE *f,
-		struct errline *e);
+int windows_run(struct suite *s, const struct windows_settings *settings, FILE *f, struct errline *e);
 
 #endif

@@ -17,7 +17,10 @@
  * that only grows, under a lock that is taken when code is translated or a window ends, and never
  * while instructions run.
  *
- * Arguments: out=FILE, profile=on. The output is one line a window, written when it ends:
+ * With from=ready nothing is instrumented until the mark MARK_READY is executed: what was translated
+ * until then is thrown away. It has to lie well before the first window.
+ *
+ * Arguments: out=FILE, profile=on, from=ready. The output is one line a window, written when it ends:
  *
  *	v VERSION                  first of all: the plugin was loaded
  *	w NUMBER INSNS VCPUS
@@ -49,6 +52,8 @@ struct place {
 static struct {
 	int fd;
 	bool profile, x86;
+	bool waits; /* for MARK_READY */
+	uint64_t id;
 	uint64_t insns;   /* executed so far */
 	uint64_t at_begin;
 	bool open, broken;
@@ -151,6 +156,8 @@ static void window_begin(unsigned int vcpu, void *data)
 	pthread_mutex_lock(&count.lock);
 	if (count.open && !count.broken)
 		give_up("a window begins in another");
+	if (count.waits && !count.broken)
+		give_up("a window begins before the mark that all is ready");
 	if (count.profile)
 		each_place(clear_place);
 	count.open = true;
@@ -177,18 +184,37 @@ static void window_end(unsigned int vcpu, void *data)
 
 /* ---- translation ---- */
 
-static void instrument(struct qemu_plugin_insn *insn)
+static void register_all(uint64_t id);
+
+static void ready(unsigned int vcpu, void *data)
+{
+	if (!count.waits)
+		return;
+	count.waits = false;
+	/* throws away all translations, and calls us when no processor is in one */
+	qemu_plugin_reset(count.id, register_all);
+}
+
+static enum mark mark_of(struct qemu_plugin_insn *insn)
 {
 	const uint8_t *bytes = qemu_plugin_insn_data(insn);
 	size_t len = qemu_plugin_insn_size(insn);
-	enum mark mark = count.x86 ? mark_of_x86_64(bytes, len) : mark_of_arm64(bytes, len);
+
+	return count.x86 ? mark_of_x86_64(bytes, len) : mark_of_arm64(bytes, len);
+}
+
+static void instrument(struct qemu_plugin_insn *insn)
+{
+	enum mark mark = mark_of(insn);
 
 	if (mark != MARK_NONE) {
 		qemu_plugin_register_vcpu_insn_exec_cb(
-			insn, mark == MARK_BEGIN ? window_begin : window_end,
+			insn, mark == MARK_BEGIN ? window_begin : mark == MARK_END ? window_end : ready,
 			QEMU_PLUGIN_CB_NO_REGS, NULL);
 		return;
 	}
+	if (count.waits)
+		return;
 	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &count.insns,
 						   1);
 	if (count.profile)
@@ -225,6 +251,14 @@ static void guest_exited(uint64_t id, void *data)
 	pthread_mutex_unlock(&count.lock);
 }
 
+static void register_all(uint64_t id)
+{
+	qemu_plugin_register_vcpu_init_cb(id, vcpu_added);
+	qemu_plugin_register_vcpu_exit_cb(id, vcpu_gone);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	qemu_plugin_register_atexit_cb(id, guest_exited, NULL);
+}
+
 /* ---- arguments ---- */
 
 static void complain(const char *what, const char *word, const char *why)
@@ -239,6 +273,8 @@ static int take_argument(const char *arg)
 {
 	if (!strcmp(arg, "profile=on")) {
 		count.profile = true;
+	} else if (!strcmp(arg, "from=ready")) {
+		count.waits = true;
 	} else if (!strncmp(arg, "out=", 4)) {
 		count.fd = open(arg + 4, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 		if (count.fd < 0) {
@@ -246,7 +282,7 @@ static int take_argument(const char *arg)
 			return -1;
 		}
 	} else {
-		complain("no argument", arg, " (out=FILE, profile=on)");
+		complain("no argument", arg, " (out=FILE, profile=on, from=ready)");
 		return -1;
 	}
 	return 0;
@@ -269,9 +305,7 @@ QEMU_API_EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *inf
 	}
 	put("v %d\n", QEMU_API_VERSION);
 	flush();
-	qemu_plugin_register_vcpu_init_cb(id, vcpu_added);
-	qemu_plugin_register_vcpu_exit_cb(id, vcpu_gone);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
-	qemu_plugin_register_atexit_cb(id, guest_exited, NULL);
+	count.id = id;
+	register_all(id);
 	return 0;
 }

@@ -44,6 +44,8 @@ typedef void (*qemu_exit_fn)(uint64_t id, void *data);
 extern int qemu_plugin_version;
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
+/* Take back all that was registered, throw away all translations, and then call @fn, which registers anew. */
+void qemu_plugin_reset(uint64_t id, void (*fn)(uint64_t id));
 void qemu_plugin_register_vcpu_init_cb(uint64_t id, qemu_vcpu_fn fn);
 void qemu_plugin_register_vcpu_exit_cb(uint64_t id, qemu_vcpu_fn fn);
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, qemu_tb_fn fn);

@@ -123,7 +123,7 @@ static void add_ports(struct qemu_args *a, const struct qemu_files *files)
 	add(a, "-serial");
 	addf(a, "file:%s", files->console);
 	add(a, "-device");
-	addf(a, "virtio-serial-pci,max_ports=%d", GUEST_NR_PORTS);
+	addf(a, "virtio-serial-pci,max_ports=%d,ioeventfd=off", GUEST_NR_PORTS);
 	for (int i = GUEST_CONTROL; i < GUEST_NR_PORTS; i++) {
 		add(a, "-chardev");
 		addf(a, "file,id=%s,path=%s", names[i], files->ports[i]);
