@@ -11,6 +11,24 @@
 #include "util/interrupt.h"
 #include "util/output.h"
 
+/* --symbols and --why are about kernels. */
+static int check_functions(const struct opts *opts, struct errline *e)
+{
+	const char *const *specs = opts->command == CMD_COMPARE ? opts->args : opts->on.items;
+	size_t nr = opts->command == CMD_COMPARE ? 2 : opts->on.nr;
+	const char *option = opts->why ? "why" : "symbols";
+
+	if (!opts->symbols && !opts->why)
+		return 0;
+	for (size_t i = 0; i < nr; i++)
+		if (strncmp(specs[i], "vm:", 3))
+			return errline_set(e, -EINVAL, "'%s': --%s with --count tells the functions of kernels, on "
+					   "vm:VERSION; of programs there is bpflab dump --counts", specs[i],
+					   option);
+	return nr ? 0 : errline_set(e, -EINVAL, "--%s tells the functions of a kernel: give one, --on vm:VERSION",
+				    option);
+}
+
 int count_check_options(const struct opts *opts, struct errline *e)
 {
 	const struct {
@@ -31,7 +49,6 @@ int count_check_options(const struct opts *opts, struct errline *e)
 		{ opts->margin > 0, "margin", "every difference is exact" },
 		{ opts->no_control, "no-control", "there is none: runs have to be equal" },
 		{ opts->has_seed, "seed", "nothing is random" },
-		{ opts->why, "why", "bpflab dump --jited --counts shows the code" },
 		{ opts->text, "text", "--markdown has a form for counts" },
 		{ opts->benchfmt, "benchfmt", "--csv has a form for counts" },
 	};
@@ -40,7 +57,7 @@ int count_check_options(const struct opts *opts, struct errline *e)
 		if (unfit[i].given)
 			return errline_set(e, -EINVAL, "--count=insns goes without --%s: %s", unfit[i].name,
 					   unfit[i].why);
-	return 0;
+	return check_functions(opts, e);
 }
 
 void count_command_text(const struct opts *opts, char *buf, size_t size)

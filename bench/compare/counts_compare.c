@@ -76,6 +76,7 @@ static void side_of(struct counts_side *s, const struct count_target *t, const s
 	s->hi = pt->hi;
 	s->runs = pt->nr_runs;
 	s->equal = pt->equal;
+	s->functions = pt->value.functions.nr ? &pt->value.functions : NULL;
 	s->json = json_pack("{s:s, s:s, s:s, s:s}", "target", t->target.kind->name, "spec", t->spec,
 			    "emulator", t->emulator.program, "version", t->emulator.version);
 }

@@ -27,6 +27,7 @@ struct counts_side {
 	struct fraction value, lo, hi; /* per event; of all runs */
 	size_t runs, equal;
 	json_t *json;                  /* variant and so on, for views; owned */
+	const struct count_functions *functions; /* of a fresh count with --why, or NULL */
 };
 
 struct counts_row {

@@ -10,9 +10,9 @@
 #include "measure/object.h"
 
 #define MAX_ARGS 256
-/* Windows of each kind in a process; the smallest counts. In a guest a timer may tick in some. */
+/* Windows of each kind in a process; the smallest counts. In a guest interrupts may be in some. */
 #define ROUNDS 2
-#define GUEST_ROUNDS 16
+#define GUEST_ROUNDS 4
 
 /* ---- targets ---- */
 
@@ -91,7 +91,7 @@ void count_target_release(struct count_target *t)
 
 /* ---- runs ---- */
 
-int count_point_add(struct count_point *to, const struct count_point *from, struct errline *e)
+int count_point_add(struct count_point *to, struct count_point *from, struct errline *e)
 {
 	struct count_figures *grown;
 
@@ -108,6 +108,7 @@ int count_point_add(struct count_point *to, const struct count_point *from, stru
 		return errline_set(e, -ENOMEM, "out of memory");
 	to->runs = grown;
 	to->runs[to->nr_runs++] = from->runs[0];
+	from->runs[0].functions = (struct count_functions){ 0 };
 	return 0;
 }
 
@@ -166,16 +167,22 @@ static void strip_host(struct errline *e)
 		memmove(at, at + 8, strlen(at + 8) + 1);
 }
 
-static int run_once(struct count_target *t, const char *const *args, unsigned int number, struct errline *e)
+static int run_once(struct count_target *t, const char *const *args, const struct count_boot *boot,
+		    struct errline *e)
 {
 	struct count_point *points;
 	struct emulated res;
 	size_t nr;
-	int err = target_is_vm(&t->target) ? count_guest_run(t, args, number, &res, e) :
+	int err = target_is_vm(&t->target) ? count_guest_run(t, args, boot, &res, e) :
 					     emulator_run(&t->emulator, args, false, &res, e);
 
 	if (!err)
 		err = counts_join(res.out, res.counts, &points, &nr, e);
+	if (!err && boot->profile) {
+		err = count_functions_fill(points, nr, res.counts, e);
+		if (err)
+			count_points_free(points, nr);
+	}
 	emulated_release(&res);
 	for (size_t i = 0; !err && i < nr && target_is_vm(&t->target); i++)
 		strip_host(&points[i].failed);
@@ -218,6 +225,8 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 	if (target_is_vm(&t->target)) {
 		add_word(a, "host");
 		add_word(a, "--keep-going");
+		if (opts->symbols || opts->why)
+			add_word(a, "--symbols");
 		add_number(a, "--rounds", GUEST_ROUNDS);
 	} else {
 		add_word(a, t->target.spec);
@@ -240,6 +249,7 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 int count_measure(struct count_target *t, const char *const *benches, const struct opts *opts,
 		  struct errline *e)
 {
+	bool by_function = opts->symbols || opts->why;
 	struct args *a = malloc(sizeof(*a));
 	int err = 0;
 
@@ -252,8 +262,11 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 					  benches[i]);
 	if (!err && !make_args(a, t, benches, opts, false))
 		err = errline_set(e, -E2BIG, "more benches than one run can have");
-	for (size_t r = 0; r < t->runs && !err; r++)
-		err = run_once(t, a->words, (unsigned int)r + 1, e);
+	for (size_t r = 0; r < t->runs && !err; r++) {
+		const struct count_boot boot = { .seed = (unsigned int)r + 1, .profile = by_function };
+
+		err = run_once(t, a->words, &boot, e);
+	}
 	for (size_t i = 0; i < t->nr_points && !err; i++)
 		count_point_summarise(&t->points[i]);
 	free(a);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "count/emulator.h"
+#include "count/functions.h"
 #include "errline.h"
 #include "opts.h"
 #include "stats/fraction.h"
@@ -32,12 +33,14 @@ struct count_figures {
 	struct fraction net, gross, null;
 	struct fraction trigger; /* invalid if the bench has none */
 	bool linear;             /* I(N) - I(N/2) is what I(N/2) - I(N/8) promises */
+	struct count_functions functions; /* of net; none unless asked for */
 };
 
 /* A bench on a target, over all runs. */
 struct count_point {
 	json_t *line; /* what the first run said of it (windows.h), with "insns" in its windows */
 	const char *bench, *label; /* in @line */
+	size_t first_window;       /* of its windows, among all of the first run */
 	struct count_figures *runs;
 	size_t nr_runs;
 	struct count_figures value; /* of most runs; of those that most give, the smallest */
@@ -93,8 +96,8 @@ int counts_join(const char *out, const char *counts, struct count_point **points
 		struct errline *e);
 void count_points_free(struct count_point *points, size_t nr);
 
-/* Add the only run of @from to @to; both are of the same bench. */
-int count_point_add(struct count_point *to, const struct count_point *from, struct errline *e);
+/* The only run of @from becomes @to's; both are of the same bench. */
+int count_point_add(struct count_point *to, struct count_point *from, struct errline *e);
 /* Fill in what is over all runs. */
 void count_point_summarise(struct count_point *pt);
 

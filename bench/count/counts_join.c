@@ -164,6 +164,7 @@ static int add_point(struct count_point **points, size_t *nr, json_t *o, const s
 	pt->line = o;
 	pt->bench = json_string_value(json_object_get(o, "bench"));
 	pt->label = json_string_value(json_object_get(o, "label"));
+	pt->first_window = *used;
 	json_array_foreach(json_object_get(o, "windows"), i, w) {
 		if (*used == n->nr)
 			return errline_set(e, -EPROTO, "bpflab ran more windows than the plugin saw (%zu)",
@@ -233,6 +234,8 @@ void count_points_free(struct count_point *points, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		json_decref(points[i].line);
+		for (size_t r = 0; r < points[i].nr_runs; r++)
+			count_functions_release(&points[i].runs[r].functions);
 		free(points[i].runs);
 	}
 	free(points);

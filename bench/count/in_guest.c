@@ -83,7 +83,7 @@ static int take_texts(struct guest *g, int counts, struct emulated *res, struct 
 	return emulator_read_back(counts, &res->counts, &res->counts_len, e);
 }
 
-int count_guest_run(const struct count_target *t, const char *const *args, unsigned int seed,
+int count_guest_run(const struct count_target *t, const char *const *args, const struct count_boot *boot,
 		    struct emulated *res, struct errline *e)
 {
 	const struct guest_settings settings = { .quiet = true };
@@ -99,8 +99,8 @@ int count_guest_run(const struct count_target *t, const char *const *args, unsig
 		return errline_set(e, -errno, "cannot make a file in memory: %s", strerror(errno));
 	while (*args && nr <= MAX_WORDS)
 		argv[nr++] = *args++;
-	snprintf(qemu_args, sizeof(qemu_args), "-plugin %s,from=ready,out=/proc/%d/fd/%d " CLOCK " %u",
-		 t->emulator.plugin, (int)getpid(), counts, seed);
+	snprintf(qemu_args, sizeof(qemu_args), "-plugin %s,from=ready%s,out=/proc/%d/fd/%d " CLOCK " %u",
+		 t->emulator.plugin, boot->profile ? ",profile=on" : "", (int)getpid(), counts, boot->seed);
 	err = guests_run(&g, 1, &settings, e);
 	if (!err && g.err) {
 		guest_print_console(stderr, &g);

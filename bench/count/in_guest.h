@@ -11,12 +11,16 @@
 /* Fill in the emulator of @t, a vm; -ENOENT with what is missing and where it comes from. */
 int count_guest_find(struct count_target *t, struct errline *e);
 
+struct count_boot {
+	unsigned int seed; /* of the guest's random numbers: with the same one a boot is the same */
+	bool profile;      /* count by address, too */
+};
+
 /*
- * Boot @t with the random numbers of @seed and run bpflab with @args (NULL-terminated, without its name)
- * inside: with the same seed, the same instructions are executed in the same order. As emulator_run(); a guest
+ * Boot @t and run bpflab with @args (NULL-terminated, without its name) inside. As emulator_run(); a guest
  * that does not get that far is told of with the end of its console, on standard error.
  */
-int count_guest_run(const struct count_target *t, const char *const *args, unsigned int seed,
+int count_guest_run(const struct count_target *t, const char *const *args, const struct count_boot *boot,
 		    struct emulated *res, struct errline *e);
 
 #endif

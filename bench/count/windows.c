@@ -100,6 +100,7 @@ static int run_windows(struct suite *s, struct point *pt, const struct batch *pl
 	for (size_t i = 0; i < nr && !err; i++) {
 		windows[i] = plan[i];
 		windows[i].marked = marked;
+		windows[i].after_tick = marked && pt->inst.target->kind == &target_kind_host;
 		windows[i].round = round;
 		*ran += marked;
 		/* a window that fails was seen all the same */

@@ -30,12 +30,19 @@ struct job {
 	struct part *parts;
 };
 
+#define TICK_TAKES_NS 100000 /* under emulation, with what it sets off */
+
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
+}
+
 uint64_t sample_now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return ns_of(&ts);
 }
 
 enum sample_fault sample_fault(void)
@@ -90,6 +97,46 @@ static void run_triggers(struct job *job, unsigned int producer, struct part *pa
 	}
 }
 
+static uint64_t coarse_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ns_of(&ts);
+}
+
+/* A time shortly after a tick: the coarse clock stands still between two. */
+static uint64_t time_of_a_tick(void)
+{
+	uint64_t before = coarse_now_ns();
+
+	while (coarse_now_ns() == before)
+		;
+	return sample_now_ns();
+}
+
+/*
+ * Sleep until shortly after the next tick but one of the kernel's clock: what comes then is undisturbed by
+ * another for almost as long as they are apart. All ticks lie on one grid, also after idle times without any.
+ */
+static void wait_for_tick(void)
+{
+	static uint64_t tick;
+	struct timespec ts;
+	uint64_t period, at;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) || !ts.tv_nsec)
+		return;
+	period = (uint64_t)ts.tv_nsec;
+	if (!tick)
+		tick = time_of_a_tick() + TICK_TAKES_NS;
+	at = sample_now_ns();
+	at = tick + ((at - tick) / period + 2) * period;
+	ts = (struct timespec){ .tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u) };
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
 static void run_part(unsigned int producer, void *ctx)
 {
 	struct job *job = ctx;
@@ -99,6 +146,8 @@ static void run_part(unsigned int producer, void *ctx)
 
 	getrusage(RUSAGE_THREAD, &before);
 	part->cpu_before = sched_getcpu();
+	if (job->batch->after_tick)
+		wait_for_tick();
 	if (job->batch->marked) {
 		mark_begin();
 		run_triggers(job, producer, part);

@@ -42,6 +42,7 @@ struct batch {
 	uint8_t size;      /* enum batch_size */
 	bool migrated;     /* a producer changed its CPU */
 	bool marked;       /* run it between marks, for a plugin that counts (mark.h) */
+	bool after_tick;   /* … and begin right after the kernel's clock has ticked */
 	int32_t cpu;       /* of producer 0 */
 	uint32_t nvcsw;    /* context switches of all producers, */
 	uint32_t nivcsw;   /* … involuntary ones */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/report_counts_matrix.h"
+#include "report/report_functions.h"
 #include "report/report_json.h"
 #include "result/record.h"
 #include "util/json_line.h"
@@ -218,9 +219,19 @@ static void print_remarks(FILE *f, const struct count_report *r)
 	each_point(r, print_remark, f);
 }
 
+static int print_functions(const struct count_target *t, const struct count_point *pt, void *ctx)
+{
+	if (pt->value.functions.nr)
+		report_functions(ctx, t->spec, pt);
+	return 0;
+}
+
 void report_counts_table(FILE *f, const struct count_report *r)
 {
-	if (print(f, r, table_print) || r->quiet)
+	if (print(f, r, table_print))
+		return;
+	each_point(r, print_functions, f);
+	if (r->quiet)
 		return;
 	putc('\n', f);
 	print_remarks(f, r);
@@ -326,6 +337,8 @@ static int put_json(const struct count_target *t, const struct count_point *pt, 
 	json_object_set_new(o, "prog", member(pt, "prog"));
 	json_object_set_new(o, "events_per_op", member(pt, "events_per_op"));
 	json_object_set_new(o, "windows", member(pt, "windows"));
+	if (v->functions.nr)
+		json_object_set_new(o, "functions", report_functions_json(&v->functions));
 	json_object_set_new(o, "command", json_string(c->r->command));
 	json_object_set_new(o, "env", env_json(c->r->env));
 	return json_line_put(c->f, o);

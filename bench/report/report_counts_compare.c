@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "report/report_counts.h"
+#include "report/report_functions.h"
 #include "report/report_json.h"
 #include "util/json_line.h"
 
@@ -100,9 +101,15 @@ void report_counts_compare_table(FILE *f, const struct counts_compare_report *r)
 {
 	const struct counts_compare *c = r->compare;
 
-	for (size_t i = 0; i < c->nr_rows; i++)
-		if (!c->rows[i].failed.text[0])
-			put_sentence(f, &c->rows[i]);
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		const struct counts_side *side = c->rows[i].side;
+
+		if (c->rows[i].failed.text[0])
+			continue;
+		put_sentence(f, &c->rows[i]);
+		if (side[0].functions && side[1].functions)
+			report_functions_difference(f, side[0].functions, side[1].functions);
+	}
 	if (r->quiet)
 		return;
 	putc('\n', f);
@@ -157,6 +164,8 @@ static json_t *side_json(const struct counts_side *s)
 	json_object_set_new(o, "most", report_counts_fraction(s->hi));
 	json_object_set_new(o, "runs", json_integer((json_int_t)s->runs));
 	json_object_set_new(o, "runs_equal", json_integer((json_int_t)s->equal));
+	if (s->functions)
+		json_object_set_new(o, "functions", report_functions_json(s->functions));
 	return o;
 }
 
