@@ -2,7 +2,7 @@
 /*
  * Windows whose instructions anyone can count: in assembly, so that a compiler has no say. Prints what the
  * plugin has to find, a number a window. Without arguments the marks make sense; "nested" and "late" break
- * their order.
+ * their order, and "unready" leaves out the mark that is to come before all windows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +26,8 @@
 
 int main(int argc, char **argv)
 {
+	if (argc < 2 || strcmp(argv[1], "unready"))
+		mark_ready();
 	mark_begin();
 	mark_end();
 	mark_begin();

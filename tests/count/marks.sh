@@ -32,14 +32,15 @@ fi
 	exit 77
 }
 
-count() { # [profile=on] -- [ARGUMENT]
+count() { # [OPTIONS] -- [ARGUMENT]
 	rm -f "$scratch/out"
-	if [ "$1" = -- ]; then
+	options=$plugin,out=$scratch/out
+	[ "$1" = -- ] || {
+		options=$options,$1
 		shift
-		"$qemu" -plugin "$plugin,out=$scratch/out" "$program" "$@" >"$scratch/want"
-	else
-		"$qemu" -plugin "$plugin,out=$scratch/out,$1" "$program" >"$scratch/want"
-	fi || die "$qemu: exit status $?"
+	}
+	shift
+	"$qemu" -plugin "$options" "$program" "$@" >"$scratch/want" || die "$qemu: exit status $?"
 }
 
 windows() {
@@ -53,12 +54,23 @@ for i in 1 2 3; do
 done
 
 # The profile of a window is its count again, by address.
-count profile=on
+count profile=on --
 sums=$(awk '$1 == "w" { if (n++) printf "%d ", sum; sum = 0 } $1 == "p" { sum += $3 }
 	END { printf "%d", sum }' "$scratch/out")
 [ "$sums" = "$(cat "$scratch/want")" ] || die "profiles: $sums, not $(cat "$scratch/want")"
 # the body of the loop: three instructions, ten times each
 [ "$(grep -c ' 10$' "$scratch/out")" = 3 ] || die "loop: $(cat "$scratch/out")"
+
+# Instrumented late the windows are the same, by address as well; without the mark there are none.
+profile=$(grep '^[wp] ' "$scratch/out" | sort)
+count profile=on,from=ready --
+[ "$(windows)" = "$(cat "$scratch/want")" ] || die "from=ready: $(windows), not $(cat "$scratch/want")"
+[ "$(grep '^[wp] ' "$scratch/out" | sort)" = "$profile" ] || die "from=ready: another profile: $(cat "$scratch/out")"
+grep -qx "q 4" "$scratch/out" || die "from=ready: no end: $(cat "$scratch/out")"
+count from=ready -- unready
+grep -q '^e a window begins before the mark that all is ready' "$scratch/out" || die "unready: $(cat "$scratch/out")"
+count -- unready
+[ "$(windows)" = "$(cat "$scratch/want")" ] || die "unready: $(windows), not $(cat "$scratch/want")"
 
 # Marks out of order are no windows.
 count -- nested

@@ -13,6 +13,7 @@
 
 #include "compare/counts_compare.h"
 #include "count/counts.h"
+#include "count/kernel_symbols.h"
 #include "count/places.h"
 #include "stats/fraction.h"
 
@@ -140,6 +141,111 @@ static void disagreeing(void **state)
 	}
 }
 
+/* ---- by function ---- */
+
+#define KERNEL(addr) "ffffffff8100" addr
+
+static void symbols(void **state)
+{
+	static const char image[] = KERNEL("0100") " __pad_outer\n" KERNEL("0000") " first\n"
+				    KERNEL("0100") " outer.isra.0\n";
+	static const char made[] = KERNEL("0180") " bpf_prog_6deef7357e7b4530_count_it\n"
+				   KERNEL("0200") " bpf_trampoline_6442529811\n";
+	struct kernel_symbols s;
+	struct errline e = { "" };
+
+	assert_int_equal(kernel_symbols_parse(&s, image, made, &e), 0);
+	assert_null(kernel_symbols_find(&s, 0xffffffff80ffffff));
+	assert_string_equal(kernel_symbols_find(&s, 0xffffffff81000000), "first");
+	assert_string_equal(kernel_symbols_find(&s, 0xffffffff810000ff), "first");
+	assert_string_equal(kernel_symbols_find(&s, 0xffffffff81000100), "outer");
+	assert_string_equal(kernel_symbols_find(&s, 0xffffffff8100017f), "outer");
+	assert_string_equal(kernel_symbols_find(&s, 0xffffffff81000180), "bpf_prog_count_it");
+	assert_string_equal(kernel_symbols_find(&s, 0xffffffff81000234), "bpf_trampoline");
+	/* too far behind the last to be in it */
+	assert_null(kernel_symbols_find(&s, 0xffffffff82000000));
+	kernel_symbols_release(&s);
+
+	assert_int_equal(kernel_symbols_parse(&s, NULL, NULL, &e), 0);
+	assert_null(kernel_symbols_find(&s, 0xffffffff81000000));
+	kernel_symbols_release(&s);
+	assert_int_equal(kernel_symbols_parse(&s, "nonsense\n", NULL, &e), -EPROTO);
+	kernel_symbols_release(&s);
+}
+
+/*
+ * Full: 30 an operation, 20 of them in f and 10 in g, once 100 in user space; null: 10, in g and h. The second
+ * window of N has an interrupt in it, which must not be told.
+ */
+#define TWO_ROUNDS                                                                                 \
+	"{\"bench\":\"b\",\"label\":\"b\",\"ops\":8,\"events_per_op\":1,\"symbols\":\"" KERNEL("0200") " g\\n"  \
+	KERNEL("0300") " h\\n\",\"image_symbols\":\"" KERNEL("0100") " f\\n\",\"windows\":["               \
+	"{\"arm\":\"full\",\"size\":\"N\",\"ops\":8},{\"arm\":\"full\",\"size\":\"N\",\"ops\":8},"       \
+	"{\"arm\":\"full\",\"size\":\"N/8\",\"ops\":1},{\"arm\":\"null\",\"size\":\"N\",\"ops\":8},"     \
+	"{\"arm\":\"null\",\"size\":\"N/8\",\"ops\":1}]}\n"
+#define FULL_N "w 1 345 1\np 401000 100\np " KERNEL("0104") " 165\np " KERNEL("0208") " 80\n"
+#define FULL_N_DISTURBED "w 2 945 1\np 401000 100\np " KERNEL("0104") " 765\np " KERNEL("0208") " 80\n"
+#define FULL_EIGHTH "w 3 135 1\np 401000 100\np " KERNEL("0104") " 25\np " KERNEL("0208") " 10\n"
+#define NULL_N "w 4 80 1\np " KERNEL("0208") " 40\np " KERNEL("0300") " 40\n"
+#define NULL_EIGHTH "w 5 10 1\np " KERNEL("0208") " 5\np " KERNEL("0300") " 5\n"
+#define NOTES(full_n) "v 1\n" full_n FULL_N_DISTURBED FULL_EIGHTH NULL_N NULL_EIGHTH "q 5\n"
+
+static const struct count_function *function(const struct count_functions *f, const char *name)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (!strcmp(f->items[i].name, name))
+			return &f->items[i];
+	return NULL;
+}
+
+static void functions(void **state)
+{
+	struct count_function_pair *pairs;
+	struct count_functions *f;
+	struct count_point *points;
+	struct errline e = { "" };
+	size_t nr;
+
+	assert_int_equal(join(TWO_ROUNDS END("5"), NOTES(FULL_N), &points, &nr), 0);
+	assert_int_equal(count_functions_fill(points, nr, NOTES(FULL_N), &e), 0);
+	f = &points[0].runs[0].functions;
+	assert_fraction(points[0].runs[0].net, 20, 1);
+	assert_int_equal(f->events, 7);
+	/* what windows of all sizes have is no cost of an event */
+	assert_null(function(f, "(user space)"));
+	assert_int_equal(f->nr, 3);
+	assert_string_equal(f->items[0].name, "f");
+	assert_int_equal(function(f, "f")->times, 7 * 20);
+	assert_int_equal(function(f, "g")->times, 7 * (10 - 5));
+	assert_int_equal(function(f, "h")->times, 7 * -5);
+
+	pairs = count_functions_pair(f, &(struct count_functions){ .items = (struct count_function[]){
+					{ (char *)"g", 12 }, { (char *)"new", 2 } }, .nr = 2, .events = 2 }, &nr);
+	assert_non_null(pairs);
+	assert_int_equal(nr, 4);
+	assert_string_equal(pairs[0].name, "f");
+	assert_true(pairs[0].a == 20 && pairs[0].b == 0);
+	assert_string_equal(pairs[1].name, "h");
+	assert_string_equal(pairs[2].name, "g");
+	assert_true(pairs[2].a == 5 && pairs[2].b == 6);
+	assert_true(pairs[3].a == 0 && pairs[3].b == 1);
+	free(pairs);
+	count_points_free(points, 1);
+}
+
+/* Places that are not those of the windows are an error, not a figure. */
+static void functions_missing(void **state)
+{
+	static const char lost[] = NOTES("w 1 345 1\np " KERNEL("0104") " 165\n");
+	struct count_point *points;
+	struct errline e = { "" };
+	size_t nr;
+
+	assert_int_equal(join(TWO_ROUNDS END("5"), lost, &points, &nr), 0);
+	assert_int_equal(count_functions_fill(points, nr, lost, &e), -EPROTO);
+	count_points_free(points, nr);
+}
+
 /* ---- over runs ---- */
 
 static struct count_figures net(int64_t num)
@@ -232,6 +338,8 @@ int main(void)
 		cmocka_unit_test(fractions),   cmocka_unit_test(joined),
 		cmocka_unit_test(not_linear),  cmocka_unit_test(failed),
 		cmocka_unit_test(disagreeing), cmocka_unit_test(agreement),
+		cmocka_unit_test(symbols),     cmocka_unit_test(functions),
+		cmocka_unit_test(functions_missing),
 		cmocka_unit_test(profiles),    cmocka_unit_test(verdicts),
 	};
 
