@@ -89,7 +89,8 @@ int cmd_compare_stored_counts(const struct opts *opts)
 {
 	struct counts_compare c = { 0 };
 	struct errline e = { "" };
-	int err = count_check_options(opts, &e);
+	int err = opts->why ? errline_set(&e, -EINVAL, "--why counts by function: result files have no functions, give "
+					  "two kernels") : count_check_options(opts, &e);
 
 	if (!err && opts->nr_args > 2)
 		err = errline_set(&e, -EINVAL, "'%s': all benches that two result files share are compared",

@@ -246,6 +246,12 @@ int cmd_run(const struct opts *opts)
 		return cmd_list(opts);
 	if (opts->count)
 		return cmd_run_counts(opts);
+	if (opts->symbols) {
+		errline_set(&e, -EINVAL, "--symbols goes with --count=insns: time is not told by function; bpflab "
+			    "profile samples it");
+		print_error(&e);
+		return EXIT_USAGE;
+	}
 	if (guests_wanted(&opts->on))
 		return cmd_run_vm(opts);
 	if (opts->has_instances)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,15 +93,25 @@ static int add_text(struct kernel_symbols *s, const char *text, char **names, st
 	return err;
 }
 
-/* Of several names at one address the one without underscores in front, then the first of the alphabet. */
+/* Names like __softirqentry_text_end are of a place, not of a function. */
+static bool is_place(const char *name)
+{
+	return name[0] == '_' && strstr(name, "text_");
+}
+
+/* Of several names at one address the first is that of a function, and the plainest. */
 static int by_address(const void *a, const void *b)
 {
 	const struct kernel_symbol *x = a, *y = b;
-	size_t ux = strspn(x->name, "_"), uy = strspn(y->name, "_");
+	const size_t rank_x[] = { is_place(x->name), strspn(x->name, "_"), strlen(x->name) };
+	const size_t rank_y[] = { is_place(y->name), strspn(y->name, "_"), strlen(y->name) };
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	return ux != uy ? (ux < uy ? -1 : 1) : strcmp(x->name, y->name);
+	for (size_t i = 0; i < sizeof(rank_x) / sizeof(rank_x[0]); i++)
+		if (rank_x[i] != rank_y[i])
+			return rank_x[i] < rank_y[i] ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 int kernel_symbols_parse(struct kernel_symbols *s, const char *image, const char *made, struct errline *e)

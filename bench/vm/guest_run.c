@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "vm/pvh.h"
 #include "vm/qemu_args.h"
 #include "vm/subprocess.h"
 
@@ -70,11 +71,23 @@ static int make_pipes(struct guest_run *r, int ends[NR_GUEST_PIPES], struct errl
 	return 0;
 }
 
+/* The kernel of @g, ready to be started, if it can be had so; -1: as it is in the store. */
+static int unpacked_kernel(const struct guest *g)
+{
+	char path[sizeof(g->kernel.dir) + 16];
+
+	snprintf(path, sizeof(path), "%s/vmlinuz", g->kernel.dir);
+	return pvh_kernel(path);
+}
+
 static int spawn(struct guest_run *r, const int ends[NR_GUEST_PIPES], int initrd, struct errline *e)
 {
-	char paths[NR_GUEST_PIPES + 1][32];
-	const int kept[] = { ends[PIPE_CONSOLE], ends[PIPE_CONTROL], ends[PIPE_OUT], ends[PIPE_ERR], initrd };
+	const int kernel = unpacked_kernel(r->g);
+	char paths[NR_GUEST_PIPES + 2][32];
+	const int kept[] = { ends[PIPE_CONSOLE], ends[PIPE_CONTROL], ends[PIPE_OUT], ends[PIPE_ERR], initrd,
+			     kernel };
 	const struct qemu_files files = {
+		.kernel = kernel < 0 ? NULL : paths[NR_GUEST_PIPES + 1],
 		.initrd = paths[NR_GUEST_PIPES],
 		.console = paths[PIPE_CONSOLE],
 		.ports = { [GUEST_CONTROL] = paths[PIPE_CONTROL], [GUEST_OUT] = paths[PIPE_OUT],
@@ -86,9 +99,10 @@ static int spawn(struct guest_run *r, const int ends[NR_GUEST_PIPES], int initrd
 	for (int i = 0; i < NR_GUEST_PIPES; i++)
 		snprintf(paths[i], sizeof(paths[i]), "/dev/fd/%d", ends[i]);
 	snprintf(paths[NR_GUEST_PIPES], sizeof(paths[0]), "/dev/fd/%d", initrd);
+	snprintf(paths[NR_GUEST_PIPES + 1], sizeof(paths[0]), "/dev/fd/%d", kernel);
 	err = qemu_args_make(&args, r->g->spec, &r->g->kernel, &files, r->g->qemu_args, e);
 	if (!err) {
-		r->pid = subprocess_start(args.argv, kept, sizeof(kept) / sizeof(kept[0]),
+		r->pid = subprocess_start(args.argv, kept, sizeof(kept) / sizeof(kept[0]) - (kernel < 0),
 					  ends[PIPE_QEMU], e);
 		err = r->pid < 0 ? (int)r->pid : 0;
 		if (err == -ENOENT)
@@ -96,6 +110,8 @@ static int spawn(struct guest_run *r, const int ends[NR_GUEST_PIPES], int initrd
 				    args.argv[0], r->g->spec->machine->package);
 	}
 	qemu_args_release(&args);
+	if (kernel >= 0)
+		close(kernel);
 	return err;
 }
 

@@ -23,6 +23,7 @@ struct qemu_args {
 };
 
 struct qemu_files {
+	const char *kernel; /* NULL: that of the store, as it is */
 	const char *initrd, *console;
 	const char *ports[GUEST_NR_PORTS]; /* from GUEST_CONTROL on */
 };

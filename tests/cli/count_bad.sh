@@ -9,6 +9,12 @@ usage_error "--count=insns goes without --quads: *" compare user user arr-inc --
 usage_error "target 'host': *where there is no host; count on user, native or vm:VERSION" run arr-inc --count=insns --on host
 usage_error "target 'user:arch=x86_64': *--count=insns*" run arr-inc --on user:arch=x86_64
 usage_error "windows takes a bench *" windows
+usage_error "--symbols tells the functions of a kernel: give one, --on vm:VERSION" run arr-inc --count=insns --symbols
+usage_error "'user': --symbols with --count tells the functions of kernels, *" \
+	run arr-inc --count=insns --symbols --on vm:9.9 --on user
+usage_error "'user': --why with --count tells the functions of kernels, *" \
+	compare vm:9.9 user arr-inc --count=insns --why
+usage_error "--symbols goes with --count=insns: *" run arr-inc --symbols
 
 if [ "$arch" = x86_64 ] && command -v qemu-system-x86_64 >/dev/null; then
 	XDG_CACHE_HOME=$PWD usage_error "no kernel 9.9 for x86_64 is here yet; run: bpflab kernel fetch 9.9" \

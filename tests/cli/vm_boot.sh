@@ -16,10 +16,23 @@ expect 0 "$BPFLAB" report r.json --markdown -
 in_out "*emulated*"
 
 # instructions are the same in each boot; a program on a function is dearer than a loop's step
-expect 0 timeout 240 "$BPFLAB" run bpf-loop trig-fentry --on "vm:$kernel" --count=insns --runs 2 --json c.json
+expect 0 timeout 240 "$BPFLAB" run bpf-loop trig-fentry --on "vm:$kernel" --count=insns --runs 2 --symbols --json c.json
 json c.json "[x['bench'] for x in r] == ['bpf-loop', 'trig-fentry']"
 json c.json "all(x['exact'] and x['runs_equal'] == 2 and x['emulator']['program'] == 'qemu-system-x86_64' for x in r)"
 json c.json "5 < r[0]['estimate'] < 60 < r[1]['estimate'] < 600"
+# … and all that other random numbers and a busy machine could change is the same in every window
+json c.json "all(len({w['insns'] for w in x['windows'] if (w['arm'], w['size']) == ('full', 'N/8')}) == 1 for x in r)"
+# the functions are those that are executed, and add up to the figure
+in_out "* bpf_trampoline"
+json c.json "all(abs(sum(f['insns'][0] / f['insns'][1] for f in x['functions']) - x['estimate']) < 1e-6 for x in r)"
+json c.json "{'bpf_trampoline', 'bpf_prog_trigger_fentry'} < {f['name'] for f in r[1]['functions']}"
+json c.json "'bpf_trampoline' not in {f['name'] for f in r[0]['functions']}"
+# what a switch of the kernel costs, and in which function
+expect 0 timeout 240 "$BPFLAB" compare "vm:$kernel" "vm:$kernel,cmdline=randomize_kstack_offset=on" \
+	trig-syscall-count --count=insns --runs 1 --why --json w.json
+in_out "trig-syscall-count: * instructions more per event on B, *"
+in_out "*+* * do_syscall_64"
+json w.json "r[0]['verdict'] == 'more' and all(r[0][k]['functions'] for k in 'ab')"
 usage_error "target 'vm:$kernel,smp=2': instructions are counted on one CPU; leave smp= out" \
 	run bpf-loop --count=insns --on "vm:$kernel,smp=2"
 usage_error "'x.bpf.o': object files are counted on user, not on a vm" run x.bpf.o --count=insns --on "vm:$kernel"

@@ -148,7 +148,8 @@ static void disagreeing(void **state)
 static void symbols(void **state)
 {
 	static const char image[] = KERNEL("0100") " __pad_outer\n" KERNEL("0000") " first\n"
-				    KERNEL("0100") " outer.isra.0\n";
+				    KERNEL("0100") " outer.isra.0\n" KERNEL("0000") " __irqentry_text_end\n"
+				    KERNEL("0000") " __a\n" KERNEL("0100") " outermost\n";
 	static const char made[] = KERNEL("0180") " bpf_prog_6deef7357e7b4530_count_it\n"
 				   KERNEL("0200") " bpf_trampoline_6442529811\n";
 	struct kernel_symbols s;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <elf.h>
 #include <errno.h>
 #include <lzma.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "vm/cpio.h"
 #include "vm/fetch.h"
 #include "vm/machine_kind.h"
+#include "vm/pvh.h"
 #include "vm/qemu_args.h"
 #include "vm/store.h"
 #include "vm/subprocess.h"
@@ -169,6 +171,101 @@ static void test_unpack_bomb(void **state)
 		free(data);
 	}
 	free(zeros);
+}
+
+/* ---- x86-64 kernels, unpacked ---- */
+
+struct fake_image {
+	unsigned char bytes[8192];
+	size_t len;
+};
+
+/* A bzImage of one sector of setup with an ELF file in it, whose only note is @type of @owner. */
+static void make_image(struct fake_image *image, const char *owner, uint32_t type)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+		Elf64_Nhdr note;
+		char owner[4], entry[4];
+	} elf = {
+		.head = { .e_ident = ELFMAG, .e_phoff = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr),
+			  .e_phnum = 1 },
+		.segment = { .p_type = PT_NOTE, .p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+			     .p_filesz = sizeof(Elf64_Nhdr) + 8 },
+		.note = { .n_namesz = 4, .n_descsz = 4, .n_type = type },
+	};
+	const uint32_t len = sizeof(elf);
+	uint32_t packed;
+
+	memcpy(elf.owner, owner, 4);
+	memset(image, 0, sizeof(*image));
+	image->bytes[0x1f1] = 1;
+	memcpy(image->bytes + 0x202, "HdrS", 4);
+	packed = (uint32_t)ZSTD_compress(image->bytes + 1024 + 16, 4096, &elf, sizeof(elf), 1);
+	assert_false(ZSTD_isError(packed));
+	memcpy(image->bytes + 1024 + 16 + packed, &len, 4);
+	packed += 4;
+	memcpy(image->bytes + 0x248, &(uint32_t){ 16 }, 4);
+	memcpy(image->bytes + 0x24c, &packed, 4);
+	image->len = 1024 + 16 + packed;
+}
+
+static int pvh_of(const struct fake_image *image)
+{
+	char path[] = "pvh-XXXXXX";
+	int fd = mkstemp(path), kernel;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, image->bytes, image->len), image->len);
+	close(fd);
+	kernel = pvh_kernel(path);
+	unlink(path);
+	return kernel;
+}
+
+static void test_pvh(void **state)
+{
+	struct fake_image image;
+	char magic[4];
+	int fd;
+
+	make_image(&image, "Xen", 18);
+	fd = pvh_of(&image);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, magic, 4, 0), 4);
+	assert_memory_equal(magic, ELFMAG, 4);
+	close(fd);
+
+	/* no entry, or not a note of it */
+	make_image(&image, "Xen", 17);
+	assert_int_equal(pvh_of(&image), -1);
+	make_image(&image, "GNU", 18);
+	assert_int_equal(pvh_of(&image), -1);
+	/* cut off at any place, or with any word of its header wrong, it boots as it is or fails there */
+	make_image(&image, "Xen", 18);
+	for (size_t len = image.len; len-- > 0;) {
+		struct fake_image cut = image;
+
+		cut.len = len;
+		assert_int_equal(pvh_of(&cut), -1);
+	}
+	for (size_t at = 0x1f1; at < 0x250; at++) {
+		struct fake_image wrong = image;
+
+		if (at > 0x1f1 && at < 0x202)
+			continue;
+		if (at > 0x205 && at < 0x248)
+			continue;
+		wrong.bytes[at] ^= 0xff;
+		assert_int_equal(pvh_of(&wrong), -1);
+	}
+	/* another length than it has, or than it may have */
+	image.bytes[image.len - 4] ^= 1;
+	assert_int_equal(pvh_of(&image), -1);
+	memset(image.bytes + image.len - 4, 0xff, 4);
+	assert_int_equal(pvh_of(&image), -1);
+	assert_int_equal(pvh_kernel("/nowhere"), -1);
 }
 
 static void test_unpack_plain(void **state)
@@ -356,7 +453,7 @@ static const char *after(const struct qemu_args *a, const char *option)
 
 static void test_qemu_args(void **state)
 {
-	const struct qemu_files files = { "I", "C", { NULL, "P1", "P2", "P3" } };
+	const struct qemu_files files = { NULL, "I", "C", { NULL, "P1", "P2", "P3" } };
 	struct kernel k = { .dir = "/k" };
 	struct qemu_args a;
 	struct target t;
@@ -373,6 +470,11 @@ static void test_qemu_args(void **state)
 	assert_string_equal(after(&a, "-serial"), "file:C");
 	assert_non_null(strstr(after(&a, "-append"), "console=ttyS0 "));
 	assert_string_equal(strrchr(after(&a, "-append"), ' '), " extra=1");
+	qemu_args_release(&a);
+
+	assert_int_equal(qemu_args_make(&a, &t.vm, &k, &(struct qemu_files){ .kernel = "K", .initrd = "I",
+									     .console = "C" }, NULL, &e), 0);
+	assert_string_equal(after(&a, "-kernel"), "K");
 	qemu_args_release(&a);
 
 	/* what is given replaces ours, and comes last */
@@ -468,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_unpack),
 		cmocka_unit_test(test_unpack_bomb),
 		cmocka_unit_test(test_unpack_plain),
+		cmocka_unit_test(test_pvh),
 		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_names),
