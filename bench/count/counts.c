@@ -12,7 +12,7 @@
 #define MAX_ARGS 256
 /* Windows of each kind in a process; the smallest counts. In a guest interrupts may be in some. */
 #define ROUNDS 2
-#define GUEST_ROUNDS 4
+#define GUEST_ROUNDS 6
 
 /* ---- targets ---- */
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "measure/mark.h"
@@ -30,19 +31,12 @@ struct job {
 	struct part *parts;
 };
 
-#define TICK_TAKES_NS 100000 /* under emulation, with what it sets off */
-
-static uint64_t ns_of(const struct timespec *ts)
-{
-	return (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
-}
-
 uint64_t sample_now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ns_of(&ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 enum sample_fault sample_fault(void)
@@ -97,44 +91,27 @@ static void run_triggers(struct job *job, unsigned int producer, struct part *pa
 	}
 }
 
-static uint64_t coarse_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return ns_of(&ts);
-}
-
-/* A time shortly after a tick: the coarse clock stands still between two. */
-static uint64_t time_of_a_tick(void)
-{
-	uint64_t before = coarse_now_ns();
-
-	while (coarse_now_ns() == before)
-		;
-	return sample_now_ns();
-}
-
 /*
- * Sleep until shortly after the next tick but one of the kernel's clock: what comes then is undisturbed by
- * another for almost as long as they are apart. All ticks lie on one grid, also after idle times without any.
+ * Sleep until shortly after a tick of the kernel's clock: what comes then is undisturbed by another for almost as
+ * long as they are apart. The time limit of a socket is one of the kernel's timers that ticks let expire, so that
+ * the wheel of these has just been turned; that spares some windows a few instructions where a program
+ * starts such a timer (return probes in user space do). What else the tick woke has a moment to be done.
  */
 static void wait_for_tick(void)
 {
-	static uint64_t tick;
-	struct timespec ts;
-	uint64_t period, at;
+	static int sockets[2] = { -1, -1 };
+	const struct timespec moment = { .tv_nsec = 100000 };
+	struct timespec tick = { .tv_nsec = 4000000 };
+	struct timeval limit;
+	char byte;
 
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) || !ts.tv_nsec)
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	limit = (struct timeval){ .tv_usec = tick.tv_nsec / 800 }; /* one and a quarter: two ticks */
+	if (sockets[0] < 0 && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, sockets))
 		return;
-	period = (uint64_t)ts.tv_nsec;
-	if (!tick)
-		tick = time_of_a_tick() + TICK_TAKES_NS;
-	at = sample_now_ns();
-	at = tick + ((at - tick) / period + 2) * period;
-	ts = (struct timespec){ .tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u) };
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
+	if (!setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
+	    recv(sockets[0], &byte, 1, 0) < 0)
+		nanosleep(&moment, NULL);
 }
 
 static void run_part(unsigned int producer, void *ctx)
