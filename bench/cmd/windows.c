@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <link.h>
+#include <string.h>
 
 #include "commands.h"
 #include "count/windows.h"
@@ -77,6 +78,8 @@ static int run(struct suite *s, const struct opts *opts, struct errline *e)
 				   opts->on.items[0], opts->on.items[1]);
 	if (!opts->nr_args)
 		return errline_set(e, -EINVAL, "windows takes a bench (bpflab help windows)");
+	if (opts->symbols && (!opts->on.nr || strncmp(opts->on.items[0], "host", 4)))
+		return errline_set(e, -EINVAL, "--symbols tells what lies where in a kernel: add --on host");
 	err = suite_build(s, opts, e);
 	if (!err)
 		err = suite_start_producers(s, opts, e);

@@ -15,6 +15,7 @@ usage_error "'user': --symbols with --count tells the functions of kernels, *" \
 usage_error "'user': --why with --count tells the functions of kernels, *" \
 	compare vm:9.9 user arr-inc --count=insns --why
 usage_error "--symbols goes with --count=insns: *" run arr-inc --symbols
+usage_error "--symbols tells what lies where in a kernel: add --on host" windows arr-inc --symbols
 
 if [ "$arch" = x86_64 ] && command -v qemu-system-x86_64 >/dev/null; then
 	XDG_CACHE_HOME=$PWD usage_error "no kernel 9.9 for x86_64 is here yet; run: bpflab kernel fetch 9.9" \
