@@ -33,7 +33,7 @@ stat-test: all
 		--recorded tests/stat/recorded_user.txt --recorded tests/stat/recorded_host.txt
 	tests/stat/live.sh $(BUILD)/bench/bpflab $(BUILD)/tests/stat $(LIVE)
 
-# The tests of bpf(2) on kernels of the store, in guests: KERNELS="6.1 6.12,arch=arm64", all that are here.
+# The tests of bpf(2) and of probes on kernels of the store, in guests: KERNELS="6.1 6.12,arch=arm64", or all.
 check-vm: all
 	tests/vm/run.sh $(BUILD) $(KERNELS)
 

@@ -28,7 +28,7 @@ struct bpfu_tp_user {
 	_Atomic(struct bpfu_tp_user *) next;
 };
 
-struct bpfu_tp bpfu_tp_test_finish = { .category = "bpf_test_run" };
+struct bpfu_tp bpfu_tp_test_finish = { .category = "bpf_test_run", .pointee = sizeof(int) };
 BPFU_EVENT(bpfu_tp_test_finish, "void bpf_test_finish(int *err)");
 struct bpfu_tp bpfu_tp_trigger = { .category = "bpf_test_run" };
 BPFU_EVENT(bpfu_tp_trigger, "void bpf_trigger_tp(int nonce)");
@@ -37,6 +37,11 @@ static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER; /* and the rest o
 
 /* ---- which there are ---- */
 
+static uint32_t field_size(const struct bpfu_tp *tp, const struct bpfu_func *func, uint32_t arg)
+{
+	return arg == 0 && tp->pointee ? tp->pointee : func->decl.args[arg].size;
+}
+
 /* Each argument in its size, aligned to it. */
 static void lay_out(struct bpfu_tp *tp, const struct bpfu_func *func)
 {
@@ -44,9 +49,9 @@ static void lay_out(struct bpfu_tp *tp, const struct bpfu_func *func)
 
 	pthread_mutex_lock(&users_lock);
 	for (uint32_t i = 0; i < func->decl.arg_cnt; i++) {
-		at = BPFU_ROUND_UP(at, func->decl.args[i].size);
+		at = BPFU_ROUND_UP(at, field_size(tp, func, i));
 		tp->offset[i] = (uint8_t)at;
-		at += func->decl.args[i].size;
+		at += field_size(tp, func, i);
 	}
 	tp->record_size = at;
 	tp->func = func;
@@ -129,8 +134,11 @@ int bpfu_tp_id_file(const char *path, void **data, uint32_t *size)
 static void make_record(const struct bpfu_tp *tp, const uint64_t *args, uint8_t *record)
 {
 	memset(record, 0, RECORD_HEADER);
-	for (uint32_t i = 0; i < tp->func->decl.arg_cnt; i++) /* little-endian, as both machines are */
-		memcpy(record + tp->offset[i], &args[i], tp->func->decl.args[i].size);
+	for (uint32_t i = 0; i < tp->func->decl.arg_cnt; i++) { /* little-endian, as both machines are */
+		const void *from = i == 0 && tp->pointee ? (const void *)(uintptr_t)args[0] : &args[i];
+
+		memcpy(record + tp->offset[i], from, field_size(tp, tp->func, i));
+	}
 }
 
 void bpfu_tracepoint_run(struct bpfu_tracepoint *head, const uint64_t *args)

@@ -24,6 +24,7 @@ struct bpfu_tp {
 	struct bpfu_tracepoint head; /* what those who fire it see */
 	char category[BPFU_TP_CATEGORY_MAX];
 	const struct bpfu_func *func; /* name and arguments; set when first looked up */
+	uint8_t pointee; /* records have so many bytes of what the first argument points to; 0: itself */
 	uint8_t offset[BPFU_FUNC_ARGS_MAX]; /* of the arguments in a record */
 	uint32_t record_size;
 	_Atomic(struct bpfu_tp_user *) first;

@@ -3,6 +3,7 @@
  * uprobes and uretprobes of this process, as perf events and as uprobe.multi: how often the program
  * runs, what it is told, what links tell, what is refused.
  */
+#include <link.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,22 +48,29 @@ FUNCTION(begins_with_nop5, "nop; add x0, x0, #1; ret");
 #define PT_PC (32 * 8)
 #endif
 
-/* Where the file has what is loaded at @fn. */
+static int offset_in_program(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	uintptr_t addr = *(uint64_t *)ctx;
+
+	*(uint64_t *)ctx = 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && addr >= start && addr < start + p->p_filesz)
+			*(uint64_t *)ctx = addr - start + p->p_offset;
+	}
+	return 1; /* the program comes first */
+}
+
+/* Where the file has what is loaded at @fn, whatever page is there now. */
 static uint64_t offset_of(long (*fn)(long))
 {
-	unsigned long start, end, off;
-	uint64_t found = 0;
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
+	uint64_t at = ptr(fn);
 
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &off) == 3 &&
-		    (uintptr_t)fn >= start && (uintptr_t)fn < end)
-			found = off + ((uintptr_t)fn - start);
-	if (f)
-		fclose(f);
-	expect_true(found);
-	return found;
+	dl_iterate_phdr(offset_in_program, &at);
+	expect_true(at);
+	return at;
 }
 
 /* ---- the program ---- */

@@ -4,6 +4,7 @@
 #define TESTS_PROBE_PLACE_H
 
 #include <errno.h>
+#include <link.h>
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,26 +14,40 @@
 
 #define SELF "/proc/self/exe"
 
-/* Where the file @path (may be NULL) has what is loaded at @addr; -1: nowhere. */
+struct place_search {
+	uintptr_t addr;
+	uint64_t found;
+	const char *path;
+};
+
+static inline int place_in(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct place_search *s = ctx;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD || s->addr < start || s->addr >= start + p->p_filesz)
+			continue;
+		s->found = s->addr - start + p->p_offset;
+		s->path = info->dlpi_name[0] ? info->dlpi_name : SELF; /* the program has no name */
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * Where the file @path (may be NULL) has what is loaded at @addr; -1: nowhere. Not from /proc/self/maps, in
+ * which a page that libbpfu had to replace is no longer the file's.
+ */
 static inline uint64_t place_of(const void *addr, char path[256])
 {
-	unsigned long start, end, off;
-	uint64_t found = -1;
-	char line[512], name[256];
-	FILE *f = fopen("/proc/self/maps", "r");
+	struct place_search s = { .addr = (uintptr_t)addr, .found = -1 };
 
-	while (f && fgets(line, sizeof(line), f)) {
-		name[0] = '\0';
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &start, &end, &off, name) < 3 ||
-		    (uintptr_t)addr < start || (uintptr_t)addr >= end || name[0] != '/')
-			continue;
-		found = off + ((uintptr_t)addr - start);
-		if (path)
-			memcpy(path, name, sizeof(name));
-	}
-	if (f)
-		fclose(f);
-	return found;
+	if (dl_iterate_phdr(place_in, &s) && path)
+		snprintf(path, 256, "%s", s.path);
+	return s.found;
 }
 
 /* link_create.uprobe_multi, which the host's header may lack. */

@@ -39,8 +39,10 @@ BPFU_PROBE_ENTRY int unwind_traced(int action)
 		frame_cnt = backtrace(frames, FRAMES);
 	else if (action == EXIT)
 		pthread_exit(NULL);
+#ifdef HAVE_CXX
 	else if (action == THROW)
 		return unwind_throw(77);
+#endif
 	__asm__ volatile("" ::: "memory");
 	return action + 1;
 }

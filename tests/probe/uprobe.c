@@ -96,7 +96,7 @@ static void test_function(struct uprobe *s, long (*fn)(long), long result, bool 
 	expect_eq(s->bss->ip, (uintptr_t)fn);
 	expect_eq(s->bss->cookies, 100);
 	entry_sp = s->bss->sp;
-	expect_true(entry_sp < frame && frame - entry_sp < 4096);
+	expect_true(entry_sp <= frame && frame - entry_sp < 4096); /* equal on arm64 */
 
 	ret = attach(s->progs.on_return, fn, true, 1);
 	reset(s);
@@ -400,7 +400,7 @@ static void test_refusals(struct uprobe *s)
 	char path[256];
 
 	expect_eq(try_uprobe(prog, 0, "/nonexistent", 0, false), -ENOENT);
-	expect_eq(try_uprobe(prog, 0, "/etc/passwd", 0, false), -EOPNOTSUPP);
+	expect_eq(try_uprobe(prog, 0, "/proc/version", 0, false), -EOPNOTSUPP);
 	expect_eq(try_uprobe(prog, getppid(), SELF, offset, false), -EOPNOTSUPP);
 	expect_eq(try_uprobe(prog, getpid(), SELF, offset, false), 0);
 	expect_eq(try_uprobe(prog, 0, SELF, 1ull << 40, false), -EINVAL);

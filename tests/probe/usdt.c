@@ -10,34 +10,14 @@
 #include <bpf/bpf.h>
 
 #include "probe.h"
+#include "sdt.h"
 #include "usdt.skel.h"
-
-#if defined(__x86_64__)
-#define NOP "nop"
-#define LONG_NOP "nopl 0(%%rax,%%rax)"
-#define CONST_ARG "-2@$-3"
-#else
-#define NOP "nop"
-#define LONG_NOP "nop"
-#define CONST_ARG "-2@-3"
-#endif
 
 unsigned short probe_semaphore __attribute__((section(".probes")));
 
-/* A note of version 3, as sys/sdt.h writes it. */
-#define USDT(insn, name, semaphore, args, ...)                                                     \
-	__asm__ volatile("990: " insn "\n.pushsection .note.stapsdt,\"\",%%note\n.balign 4\n"      \
-			 ".4byte 992f - 991f, 994f - 993f, 3\n991: .asciz \"stapsdt\"\n"           \
-			 "992: .balign 4\n993: .8byte 990b, _.stapsdt.base, " semaphore "\n"       \
-			 ".asciz \"test\"\n.asciz \"" name "\"\n.asciz \"" args "\"\n"             \
-			 "994: .balign 4\n.popsection" ::__VA_ARGS__)
-__asm__(".pushsection .stapsdt.base,\"aG\",%progbits,.stapsdt.base,comdat\n"
-	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"
-	".size _.stapsdt.base, 1\n.popsection");
-
 PROBE_APART static long by_register(long a, int b)
 {
-	USDT(NOP, "registers", "0", "8@%0 -4@%1 " CONST_ARG, "r"(a), "r"(b));
+	USDT(SDT_NOP, "registers", "0", "8@%0 -4@%1 " SDT_CONST_ARG, "r"(a), "r"(b));
 	return a + b;
 }
 
@@ -45,16 +25,16 @@ PROBE_APART static long in_memory(long a, int b)
 {
 	volatile long memory = a * 2;
 
-	USDT(LONG_NOP, "memory", "probe_semaphore", "8@%0 -4@%1 " CONST_ARG, "m"(memory), "r"(b));
+	USDT(SDT_LONG_NOP, "memory", "probe_semaphore", "8@%0 -4@%1 " SDT_CONST_ARG, "m"(memory), "r"(b));
 	return memory + b;
 }
 
 /* Two places of one probe. */
 PROBE_APART static long twice(long a)
 {
-	USDT(NOP, "twice", "0", "8@%0", "r"(a));
+	USDT(SDT_NOP, "twice", "0", "8@%0", "r"(a));
 	a += 5;
-	USDT(LONG_NOP, "twice", "0", "8@%0", "r"(a));
+	USDT(SDT_LONG_NOP, "twice", "0", "8@%0", "r"(a));
 	return a;
 }
 

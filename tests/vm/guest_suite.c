@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Runs tests inside a guest, one after another: guest_suite LIST, in the folder of the files. Each line of
- * LIST is "NAME SECONDS PROGRAM [ARG]...". One line of standard output for each test:
+ * LIST is "NAME SECONDS [VARIABLE=VALUE]... PROGRAM [ARG]...". One line of standard output for each test:
  *
  *	ok NAME | skip NAME | FAIL NAME: how it ended
  *
- * with what a failed test wrote below, each line after "# ". Programs are dynamic: the loader and libc lie
- * among the files, and are given their places first. Linked statically.
+ * with what a failed test wrote below, each line after "# ". Programs are dynamic: the loader lies among the
+ * files, and is given its place first; it finds the libraries, which lie there, too. Linked statically.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,15 +23,20 @@
 #define MAX_WORDS 32
 #define MAX_SHOWN 4000
 
+#if defined(__aarch64__)
+#define LOADER_FOLDER "/lib"
+#define LOADER "ld-linux-aarch64.so.1"
+#else
+#define LOADER_FOLDER "/lib64"
+#define LOADER "ld-linux-x86-64.so.2"
+#endif
+
 static void place_libraries(void)
 {
-	mkdir("/lib64", 0755);
-	mkdir("/lib", 0755);
-	mkdir("/lib/x86_64-linux-gnu", 0755);
-	if (symlink(FILES "ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64.so.2") ||
-	    symlink(FILES "libc.so.6", "/lib/x86_64-linux-gnu/libc.so.6") ||
-	    symlink(FILES "libgcc_s.so.1", "/lib/x86_64-linux-gnu/libgcc_s.so.1"))
-		fprintf(stderr, "guest_suite: cannot place the libraries: %s\n", strerror(errno));
+	mkdir(LOADER_FOLDER, 0755);
+	if (symlink(FILES LOADER, LOADER_FOLDER "/" LOADER))
+		fprintf(stderr, "guest_suite: cannot place the loader: %s\n", strerror(errno));
+	setenv("LD_LIBRARY_PATH", FILES, 1);
 }
 
 static _Noreturn void child(char **argv, int out)
@@ -41,6 +46,10 @@ static _Noreturn void child(char **argv, int out)
 	setsid();
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
+	for (; argv[0] && strchr(argv[0], '='); argv++)
+		putenv(argv[0]);
+	if (!argv[0])
+		_exit(127);
 	snprintf(program, sizeof(program), FILES "%s", argv[0]);
 	execv(program, argv);
 	printf("cannot run %s: %s\n", program, strerror(errno));
@@ -121,9 +130,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	place_libraries();
-	/* as tests/verifier/meson.build */
-	setenv("BPFU_DIFFERENCES", FILES "differences.md", 1);
-	setenv("BPFU_OPTIONS", "jit=off", 1);
 	while (fgets(line, sizeof(line), f))
 		run_line(line);
 	fclose(f);

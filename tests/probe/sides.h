@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What sides.c and its programs agree on. */
+#ifndef TESTS_PROBE_SIDES_H
+#define TESTS_PROBE_SIDES_H
+
+#include <linux/types.h>
+
+#define SIDES_MANY 6     /* places of the multi kinds */
+#define SIDES_COOKIE 100 /* of the first of them, the others follow */
+
+/* How often a program ran, and what it was told the last time. */
+struct seen {
+	__u64 hits, cookie, ip, arg_cnt, ret_by_helper;
+	__s64 args[6], ret;
+};
+
+#endif
