@@ -19,6 +19,7 @@ enum exit_status {
 int cmd_list(const struct opts *opts);
 int cmd_run(const struct opts *opts);
 int cmd_run_beside(const struct opts *opts); /* --instances */
+#define BESIDE_RUNS 5 /* of the command, unless --rounds says otherwise */
 int cmd_run_counts(const struct opts *opts); /* --count */
 int cmd_compare(const struct opts *opts);
 int cmd_compare_counts(const struct opts *opts);        /* --count */

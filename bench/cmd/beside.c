@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "commands.h"
+#include "machine/code_memory.h"
 #include "machine/env.h"
 #include "measure/command.h"
 #include "measure/instances.h"
@@ -23,13 +24,11 @@
 #include "util/json_line.h"
 #include "util/output.h"
 
-#define DEFAULT_RUNS 5
-
 struct side {
 	struct target target;
 	double *seconds; /* by round */
 	struct command_result last;
-	uint64_t misses, instructions;
+	uint64_t misses, instructions, kernel_bytes;
 	struct instances_result programs; /* events of all rounds, memory of the last */
 };
 
@@ -95,6 +94,17 @@ static int prepare(const struct beside *b, struct errline *e)
 	return err == -EINTR ? err : err ? errline_set(e, err, "--prepare: %s", why.text) : 0;
 }
 
+/* The kernel has one for all programs, while they are loaded; libbpfu's is each instance's own. */
+static void read_kernel_memory(struct side *side)
+{
+	struct code_memory m;
+
+	if (strcmp(side->target.kind->name, "host"))
+		return;
+	code_memory_read(false, false, &m);
+	side->kernel_bytes = m.bytes;
+}
+
 static int one_run(struct beside *b, struct side *side, struct errline *e)
 {
 	struct instances_result programs;
@@ -106,6 +116,7 @@ static int one_run(struct beside *b, struct side *side, struct errline *e)
 		err = instances_start(&all, b->opts->instances, &side->target, e);
 	if (err)
 		return err;
+	read_kernel_memory(side);
 	err = command_run(b->command, b->opts->quiet, &side->last, e);
 	end_err = instances_stop(&all, &programs, err ? &end : e);
 	if (err || end_err)
@@ -114,7 +125,7 @@ static int one_run(struct beside *b, struct side *side, struct errline *e)
 	side->misses += side->last.itlb_misses;
 	side->instructions += side->last.instructions;
 	side->programs.events += programs.events;
-	side->programs.code_bytes = programs.code_bytes;
+	side->programs.code_bytes = programs.code_bytes + side->kernel_bytes;
 	side->programs.huge_bytes = programs.huge_bytes;
 	return 0;
 }
@@ -180,7 +191,10 @@ static void print_remarks(const struct beside *b)
 		printf("%s: %llu runs of %u programs, all as asked for", side->target.spec,
 		       (unsigned long long)side->programs.events,
 		       b->opts->instances * INSTANCE_TRIGGERED);
-		if (side->programs.code_bytes)
+		if (side->kernel_bytes)
+			printf("; code memory of all programs of the kernel %llu KiB",
+			       (unsigned long long)side->kernel_bytes >> 10);
+		else if (side->programs.code_bytes)
 			printf("; code memory of the instances %llu KiB, %llu KiB of it in huge pages",
 			       (unsigned long long)side->programs.code_bytes >> 10,
 			       (unsigned long long)side->programs.huge_bytes >> 10);
@@ -274,7 +288,7 @@ static int report(const struct beside *b, struct errline *e)
 int cmd_run_beside(const struct opts *opts)
 {
 	struct errline e = { "" };
-	struct beside b = { .opts = opts, .rounds = opts->rounds ? opts->rounds : DEFAULT_RUNS };
+	struct beside b = { .opts = opts, .rounds = opts->rounds ? opts->rounds : BESIDE_RUNS };
 	int err = check(opts, &e), status = EXIT_OK;
 
 	b.command = (char *const *)opts->args + opts->nr_bench_args;

@@ -55,5 +55,7 @@ int run_records(const struct opts *opts, struct record_list *list, int *status, 
 
 /* `bpflab run` if one of its targets is a vm. */
 int cmd_run_vm(const struct opts *opts);
+/* The same with --instances. */
+int cmd_run_beside_vm(const struct opts *opts);
 
 #endif

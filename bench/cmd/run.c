@@ -253,7 +253,7 @@ int cmd_run(const struct opts *opts)
 		return EXIT_USAGE;
 	}
 	if (guests_wanted(&opts->on))
-		return cmd_run_vm(opts);
+		return opts->has_instances ? cmd_run_beside_vm(opts) : cmd_run_vm(opts);
 	if (opts->has_instances)
 		return cmd_run_beside(opts);
 	err = check_outputs(opts, &e);

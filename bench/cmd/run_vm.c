@@ -31,9 +31,11 @@ struct vm_run {
 
 static int check_options(const struct opts *opts, struct errline *e)
 {
-	if (opts->classic || opts->has_instances)
-		return errline_set(e, -EINVAL, "--%s is not for a vm: leave it out, or run it inside with bpflab "
-				   "kernel exec", opts->classic ? "classic" : "instances");
+	if (opts->classic)
+		return errline_set(e, -EINVAL, "--classic is not for a vm: leave it out, or run it inside with bpflab "
+				   "kernel exec");
+	if (opts->prepare)
+		return errline_set(e, -EINVAL, "--prepare is for --instances, and not for a vm");
 	return forms_check(opts, e);
 }
 

@@ -34,9 +34,21 @@ static void read_smaps(bool packed, struct code_memory *m)
 	fclose(f);
 }
 
+/* Since Linux 7.x modules and programs can be told under one name, so only where there are no modules. */
+static bool no_modules(void)
+{
+	FILE *f = fopen("/proc/modules", "re");
+	bool none = f ? fgetc(f) == EOF : false;
+
+	if (f)
+		fclose(f);
+	return none;
+}
+
 static void read_vmallocinfo(struct code_memory *m)
 {
 	FILE *f = fopen("/proc/vmallocinfo", "re");
+	bool execmem = no_modules();
 	char line[512];
 
 	if (!f)
@@ -47,7 +59,8 @@ static void read_vmallocinfo(struct code_memory *m)
 
 		/* The size that the line tells includes a guard page. */
 		if (pages && sscanf(pages, " pages=%llu", &nr) == 1 &&
-		    (strstr(line, " bpf_prog_pack_alloc") || strstr(line, " bpf_jit_alloc_exec"))) {
+		    (strstr(line, " bpf_prog_pack_alloc") || strstr(line, " bpf_jit_alloc_exec") ||
+		     (execmem && strstr(line, " execmem_alloc")))) {
 			m->known = true;
 			m->bytes += nr * (unsigned long long)sysconf(_SC_PAGESIZE);
 		}

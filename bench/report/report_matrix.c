@@ -130,6 +130,17 @@ static void print_warnings(FILE *f, const struct record_list *list)
 	}
 }
 
+/* What a bench says of itself: the memory of prog-pack's programs. */
+static void print_notes(FILE *f, const struct record_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		const char *note = record_text(list->items[i].json, "note");
+
+		if (note[0])
+			fprintf(f, "%s on %s: %.400s\n", list->items[i].label, list->items[i].target, note);
+	}
+}
+
 void report_matrix(FILE *f, const struct record_list *list, bool quiet)
 {
 	struct matrix m = { .at = calloc((size_t)MAX_ROWS * MAX_COLS, sizeof(*m.at)) };
@@ -146,6 +157,7 @@ void report_matrix(FILE *f, const struct record_list *list, bool quiet)
 	for (size_t i = 0; i < m.nr_reasons; i++)
 		fprintf(f, "[%zu] %s\n", i + 1, m.reasons[i]);
 	if (!quiet) {
+		print_notes(f, list);
 		print_warnings(f, list);
 		print_kernels(f, &m);
 	}

@@ -2,17 +2,18 @@
 /* The table of machines, and telling their kernel images apart by the magic numbers of the boot protocols. */
 #include "vm/machine_kind.h"
 
+#include <elf.h>
 #include <string.h>
 
 /* clang-format off */
 static const struct machine_kind machines[] = {
 	{ "x86_64", { "amd64", "x86" }, "amd64", "qemu-system-x86_64", "qemu-system-x86", "qemu-x86_64",
-	  { "-machine", "pc", "-cpu", "max" }, "ttyS0",
+	  { "-machine", "pc", "-cpu", "max" }, "ttyS0", EM_X86_64,
 	  /* the check counts on a timer that ticks while it looks: on a busy machine an emulated one may not */
 	  " no_timer_check" },
 	/* not the CPU "max": its pointer authentication in software costs three times the time */
 	{ "arm64", { "aarch64" }, "arm64", "qemu-system-aarch64", "qemu-system-arm", "qemu-aarch64",
-	  { "-machine", "virt", "-cpu", "cortex-a57" }, "ttyAMA0", "" },
+	  { "-machine", "virt", "-cpu", "cortex-a57" }, "ttyAMA0", EM_AARCH64, "" },
 };
 /* clang-format on */
 

@@ -15,6 +15,7 @@ struct machine_kind {
 	const char *qemu_user; /* the emulator of one process */
 	const char *board[4]; /* its arguments, up to NULL */
 	const char *console;  /* of the kernel's command line */
+	unsigned int elf;     /* e_machine of its programs */
 	const char *cmdline;  /* what else it has there for this machine, "" or with a blank in front */
 };
 

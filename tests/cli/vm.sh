@@ -52,6 +52,21 @@ if [ -e "$(dirname "$BPFLAB")/bpflab-guest-x86_64" ] && command -v qemu-system-x
 	usage_error "'vm:mine' is emulated and 'user' is this machine: *--i-know*" run arr-inc --on vm:mine --on user
 	usage_error "--classic is not for a vm*" run arr-inc --on vm:mine --classic
 	usage_error "--initrd is for --print-command*" run arr-inc --on vm:mine --initrd x
+	beside() { # PROGRAM OPTION...
+		local prog=$1
+		shift
+		usage_error "$want" run prog-pack --on vm:mine --instances 2 "$@" -- $prog
+	}
+	want="--instances: no command after '--'*" beside ""
+	want="--prepare is not for a vm: there is no sh in a guest*" beside ./f --prepare true
+	want="--instances measures a command: *" beside ./f --markdown x
+	want="cannot read './nowhere': No such file or directory" beside ./nowhere
+	want="'text' is no 64-bit ELF program: a guest has no shell*" beside text
+	want="'/bin/true' is linked dynamically, and a guest has no libraries: link it with -static" beside /bin/true
+	want="'user' beside a vm: give one of them at a time" beside /bin/true --on user
+	usage_error "--instances is for the bench prog-pack alone*" run arr-inc --on vm:mine --instances 2 -- ./f
+	python3 -c 'open("arm", "wb").write(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\xb7\x00" + bytes(100))'
+	want="'arm' is a program for another machine, the guest's is x86_64" beside arm
 	usage_error "'vm:mine' is a kernel of its own*" noise arr-inc --on vm:mine
 
 	# the command, and the guest's files

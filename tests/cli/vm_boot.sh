@@ -55,3 +55,31 @@ echo x >f
 expect 7 timeout 110 "$BPFLAB" kernel exec "$kernel" --file f=data -- ./prog "a b"
 [ "$(cat out)" = "a b x" ] || die "output: $(cat out)"
 in_err "to err"
+
+# a program beside instances; what the kernel's programs take of memory is seen, and told as a bench's note
+cat >work.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int status = 1;
+
+	if (argc < 2)
+		return 0;
+	if (!fork())
+		execl("/bpflab/files/work", "work", (char *)0);
+	wait(&status);
+	return status || argv[1][0] != 'x';
+}
+C
+cc -static -o work work.c
+expect 0 timeout 200 "$BPFLAB" run prog-pack --instances 2 --rounds 2 --on "vm:$kernel" --json b.json -- ./work x
+in_out "EMULATED seconds*"
+in_out "vm:$kernel  *2 *"
+json b.json "[(x['schema'], x['target'], x['emulated'], x['instances'], len(x['runs'])) for x in r] == [('bpflab.beside/1', 'vm:$kernel', True, 2, 2)]"
+json b.json "r[0]['command'] == ['work', 'x'] and r[0]['events'] > 0 and r[0]['code_bytes'] >= 4096"
+expect 1 timeout 200 "$BPFLAB" run prog-pack --instances 1 --rounds 1 --on "vm:$kernel" -- ./work y
+in_err "bpflab: vm:$kernel: 'work' failed with exit status 1: *"
+[ ! -s out ] || die "a failed run has results"
+expect 0 timeout 200 "$BPFLAB" run prog-pack --programs 100 --on "vm:$kernel" -d 0.2 -w 0 --rounds 8
+in_out "prog-pack/programs=100 on vm:$kernel: 100 programs of *code memory *"
