@@ -12,6 +12,12 @@ while read -r _ _ command arguments; do
 	run*) effort="-d 0.1 --rounds 6 -w 0" ;;
 	esac
 	case $arguments in
+	*vm:*) # understood; kernels are not here, and guests are for tests/vm
+		XDG_CACHE_HOME=$PWD/none usage_error "no kernel * is here yet; run: bpflab kernel fetch *" \
+			"$command" $arguments
+		nr=$((nr + 1))
+		continue
+		;;
 	*host*) have host || continue ;;
 	esac
 	arguments=${arguments//docs\//$top/docs/}
