@@ -64,13 +64,8 @@ static struct sides *load(bool cookies, int type, const char *const *names)
 
 #define LOAD(cookies, ...) load(cookies, 0, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* What docs/probes.md says of arm64 is no failure: no trampolines, and so nothing on libbpfu's own functions. */
 static _Noreturn void refused(int err)
 {
-#ifdef __aarch64__
-	if (on_user && (err == -EOPNOTSUPP || err == -EINVAL))
-		skip("libbpfu attaches no such programs to its own functions on arm64");
-#endif
 	printf("cannot attach: %s\n", err == -524 ? "ENOTSUPP" : strerror(-err));
 	exit(1);
 }
