@@ -74,6 +74,8 @@ static int run_command(const struct opts *opts)
 		return cmd_history(opts);
 	case CMD_KERNEL:
 		return cmd_kernel(opts);
+	case CMD_BISECT:
+		return cmd_bisect(opts);
 	case CMD_DOCTOR:
 		return cmd_doctor(opts);
 	case CMD_WINDOWS:
@@ -96,7 +98,7 @@ int main(int argc, char **argv)
 	bpfu_route_set(BPFU_ROUTE_KERNEL);
 	if (opts_parse(&opts, argc, argv, &e)) {
 		print_error(&e);
-		status = EXIT_USAGE;
+		status = opts.command == CMD_BISECT ? bisect_usage_status(argc, argv) : EXIT_USAGE;
 	} else {
 		if (opts.command == CMD_DUMP)
 			dump_fix_addresses(argv);

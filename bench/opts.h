@@ -27,6 +27,7 @@ enum command {
 	CMD_HISTORY = 1u << 11,
 	CMD_WINDOWS = 1u << 13,
 	CMD_KERNEL = 1u << 14,
+	CMD_BISECT = 1u << 16,
 };
 
 #define OPTS_MAX_LIST 64
@@ -103,6 +104,12 @@ struct opts {
 	bool i_know;
 	double timeout;         /* seconds; 0: not given */
 	const char *modules, *config, *mirror; /* kernel */
+	/* bisect */
+	const char *good, *bad, *kernels, *order, *vm;
+	const char *good_value, *baseline;
+	double above;           /* a share */
+	bool cheaper;
+	bool step;              /* --run */
 	struct opts_list files; /* kernel exec */
 	bool help;
 	bool version;

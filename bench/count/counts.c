@@ -82,6 +82,18 @@ int count_target_init(struct count_target *t, const char *spec, struct errline *
 	return 0;
 }
 
+int count_target_init_kernel(struct count_target *t, const char *spec, const struct kernel *kernel,
+			     struct errline *e)
+{
+	int err;
+
+	memset(t, 0, sizeof(*t));
+	t->kernel = kernel;
+	snprintf(t->spec, sizeof(t->spec), "%s", spec);
+	err = target_parse(&t->target, spec, e);
+	return err ? err : count_guest_find(t, e);
+}
+
 void count_target_release(struct count_target *t)
 {
 	count_points_free(t->points, t->nr_points);
@@ -256,6 +268,8 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 	if (!a)
 		return errline_set(e, -ENOMEM, "out of memory");
 	t->runs = opts->runs ? opts->runs : COUNT_RUNS;
+	t->qemu_args = opts->qemu_args;
+	t->max_seconds = opts->timeout;
 	for (size_t i = 0; benches[i] && !err && target_is_vm(&t->target); i++)
 		if (object_is_path(benches[i]))
 			err = errline_set(e, -EINVAL, "'%s': object files are counted on user, not on a vm",

@@ -25,6 +25,7 @@
 #include "opts.h"
 #include "stats/fraction.h"
 #include "target.h"
+#include "vm/store.h"
 
 #define COUNT_RUNS 10 /* processes, unless --runs says otherwise */
 
@@ -54,10 +55,14 @@ struct count_point {
 struct count_target {
 	struct target target;   /* as the bpflab in the emulator takes it */
 	char spec[288];         /* as it is shown: with arch= */
+	const struct kernel *kernel; /* of a vm, if it is none of the store */
 	struct emulator emulator;
 	struct count_point *points;
 	size_t nr_points;
 	size_t runs;
+	/* of a vm, from the options */
+	const char *qemu_args;
+	double max_seconds; /* 0: not given */
 };
 
 static inline bool count_is_exact(const struct count_point *pt)
@@ -70,6 +75,10 @@ static inline bool count_is_exact(const struct count_point *pt)
  * -ENOENT with a line.
  */
 int count_target_init(struct count_target *t, const char *spec, struct errline *e);
+
+/* The same for @kernel, wherever it lies, which is to outlive @t; @spec is vm:…, with its options. */
+int count_target_init_kernel(struct count_target *t, const char *spec, const struct kernel *kernel,
+			     struct errline *e);
 
 /*
  * Count @benches (NULL-terminated) with the parameters of @opts on @t, in @opts->runs processes. 0, or a

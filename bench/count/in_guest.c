@@ -33,11 +33,20 @@ static const char *cpu_of(const struct machine_kind *machine)
 	return "?";
 }
 
+/* What target_probe() asks for, but for the kernel. */
+static int can_boot(const struct machine_kind *machine, struct errline *e)
+{
+	char program[4096];
+	int err = guest_check_qemu(machine, e);
+
+	return err ? err : guest_program(machine, program, sizeof(program), e);
+}
+
 int count_guest_find(struct count_target *t, struct errline *e)
 {
 	const struct machine_kind *machine = t->target.vm.machine;
 	struct emulator *em = &t->emulator;
-	int err = target_probe(&t->target, e);
+	int err = t->kernel ? can_boot(machine, e) : target_probe(&t->target, e);
 
 	memset(em, 0, sizeof(*em));
 	em->arch = machine->name;
@@ -87,20 +96,25 @@ int count_guest_run(const struct count_target *t, const char *const *args, const
 		    struct emulated *res, struct errline *e)
 {
 	const struct guest_settings settings = { .quiet = true };
-	char qemu_args[sizeof(t->emulator.plugin) + 160];
+	const char *more = t->qemu_args ? t->qemu_args : "";
+	size_t size = sizeof(t->emulator.plugin) + strlen(more) + 160;
+	char *qemu_args = malloc(size);
 	const char *argv[MAX_WORDS + 2] = { "/init" };
-	struct guest g = { .label = t->spec, .spec = &t->target.vm, .argv = argv, .qemu_args = qemu_args,
-			   .max_seconds = MAX_SECONDS };
+	struct guest g = { .label = t->spec, .spec = &t->target.vm, .given = t->kernel, .argv = argv,
+			   .qemu_args = qemu_args, .max_seconds = t->max_seconds > 0 ? t->max_seconds : MAX_SECONDS };
 	int counts = memfd_create("bpflab-counts", MFD_CLOEXEC), err = 0;
 	size_t nr = 1;
 
 	memset(res, 0, sizeof(*res));
-	if (counts < 0)
-		return errline_set(e, -errno, "cannot make a file in memory: %s", strerror(errno));
+	if (counts < 0 || !qemu_args) {
+		err = errline_set(e, counts < 0 ? -errno : -ENOMEM, "cannot make a file in memory: %s", strerror(errno));
+		free(qemu_args);
+		return err;
+	}
 	while (*args && nr <= MAX_WORDS)
 		argv[nr++] = *args++;
-	snprintf(qemu_args, sizeof(qemu_args), "-plugin %s,from=ready%s,out=/proc/%d/fd/%d " CLOCK " %u",
-		 t->emulator.plugin, boot->profile ? ",profile=on" : "", (int)getpid(), counts, boot->seed);
+	snprintf(qemu_args, size, "-plugin %s,from=ready%s,out=/proc/%d/fd/%d " CLOCK " %u %s", t->emulator.plugin,
+		 boot->profile ? ",profile=on" : "", (int)getpid(), counts, boot->seed, more);
 	err = guests_run(&g, 1, &settings, e);
 	if (!err && g.err) {
 		guest_print_console(stderr, &g);
@@ -112,6 +126,7 @@ int count_guest_run(const struct count_target *t, const char *const *args, const
 	if (!err)
 		err = judge(&g, t, res, e);
 	guest_release(&g);
+	free(qemu_args);
 	close(counts);
 	return err;
 }

@@ -152,7 +152,10 @@ int guests_run(struct guest *guests, size_t nr, const struct guest_settings *set
 		struct guest *g = &guests[i];
 
 		runs[i].g = g;
-		err = store_find(&g->kernel, g->spec->version, g->spec->machine, e);
+		if (g->given)
+			g->kernel = *g->given;
+		else
+			err = store_find(&g->kernel, g->spec->version, g->spec->machine, e);
 		if (!err)
 			err = guest_program(g->spec->machine, programs[i], sizeof(programs[i]), e);
 		if (!err && settings->print_only)

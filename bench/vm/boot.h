@@ -20,6 +20,7 @@ struct guest {
 	/* what to run, set by the caller */
 	const char *label; /* names it in messages: its target */
 	const struct vm_spec *spec;
+	const struct kernel *given; /* boot this one; NULL: that of @spec in the store */
 	const char *const *argv;
 	const char *const *env;
 	const struct initrd_file *files;
@@ -28,7 +29,11 @@ struct guest {
 	double max_seconds;    /* the longest it may take in all */
 
 	/* what came of it */
-	int err; /* 0: the command ran to its end, with @status */
+	/*
+	 * 0: the command ran to its end, with @status. -ECHILD, -ETIMEDOUT: the kernel did not get that far.
+	 * Others are not the kernel's fault.
+	 */
+	int err;
 	struct errline error;
 	int status;            /* exit status, or 128 + the signal */
 	char release[128];     /* of the kernel, as it said itself */

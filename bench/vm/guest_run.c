@@ -71,18 +71,10 @@ static int make_pipes(struct guest_run *r, int ends[NR_GUEST_PIPES], struct errl
 	return 0;
 }
 
-/* The kernel of @g, ready to be started, if it can be had so; -1: as it is in the store. */
-static int unpacked_kernel(const struct guest *g)
-{
-	char path[sizeof(g->kernel.dir) + 16];
-
-	snprintf(path, sizeof(path), "%s/vmlinuz", g->kernel.dir);
-	return pvh_kernel(path);
-}
-
 static int spawn(struct guest_run *r, const int ends[NR_GUEST_PIPES], int initrd, struct errline *e)
 {
-	const int kernel = unpacked_kernel(r->g);
+	/* ready to be started, if it can be had so; -1: as it lies there */
+	const int kernel = pvh_kernel(r->g->kernel.image);
 	char paths[NR_GUEST_PIPES + 2][32];
 	const int kept[] = { ends[PIPE_CONSOLE], ends[PIPE_CONTROL], ends[PIPE_OUT], ends[PIPE_ERR], initrd,
 			     kernel };
@@ -300,11 +292,13 @@ static void explain(struct guest_run *r, int status)
 		errline_set(&g->error, -ECHILD, "%s: its kernel panicked %s: %s%s%s", g->label, when, panic,
 			    advice ? "; " : "", advice ?: "");
 	else if (WIFEXITED(status) && WEXITSTATUS(status))
-		errline_set(&g->error, -ECHILD, "%s: %s failed: %.300s", g->label, g->spec->machine->qemu,
-			    r->qemu_said[0] ? r->qemu_said : "it says nothing");
+		/* "qemu: invalid kernel header" is the kernel's fault, "cannot allocate memory" is not */
+		g->err = errline_set(&g->error, strstr(r->qemu_said, "kernel") ? -ECHILD : -EIO,
+				     "%s: %s failed: %.300s", g->label, g->spec->machine->qemu,
+				     r->qemu_said[0] ? r->qemu_said : "it says nothing");
 	else if (WIFSIGNALED(status))
-		errline_set(&g->error, -ECHILD, "%s: %s was ended by signal %d", g->label,
-			    g->spec->machine->qemu, WTERMSIG(status));
+		g->err = errline_set(&g->error, -EIO, "%s: %s was ended by signal %d", g->label,
+				     g->spec->machine->qemu, WTERMSIG(status));
 	else
 		errline_set(&g->error, -ECHILD, "%s: its kernel ended %s%s%s%s", g->label, when,
 			    g->console[0] ? "" : " and printed nothing; is it one for this machine, with a "

@@ -106,10 +106,7 @@ static void add_kernel(struct qemu_args *a, const struct vm_spec *spec, const st
 		       const struct qemu_files *files)
 {
 	add(a, "-kernel");
-	if (files->kernel)
-		add(a, files->kernel);
-	else
-		addf(a, "%s/vmlinuz", k->dir);
+	add(a, files->kernel ? files->kernel : k->image);
 	add(a, "-initrd");
 	add(a, files->initrd);
 	add(a, "-append");

@@ -85,9 +85,17 @@ int store_check_name(const char *name, struct errline *e)
 			   "at most %d of them, a letter or digit first", name, KERNEL_NAME_MAX - 1);
 }
 
+/* 6.12-rc3, or as Debian has it 6.12~rc3. */
+static bool is_candidate(const char *rest)
+{
+	return (*rest == '-' || *rest == '~') && !strncmp(rest + 1, "rc", 2) && isdigit((unsigned char)rest[3]);
+}
+
 int store_compare_versions(const char *a, const char *b)
 {
 	while (*a || *b) {
+		if (is_candidate(a) != is_candidate(b))
+			return is_candidate(a) ? -1 : 1;
 		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
 			char *end_a, *end_b;
 			unsigned long long na = strtoull(a, &end_a, 10), nb = strtoull(b, &end_b, 10);
@@ -151,8 +159,9 @@ static bool read_kernel(struct kernel *k, const char *root, const char *entry)
 	memcpy(k->name, entry, (size_t)(dot - entry));
 	if (snprintf(k->dir, sizeof(k->dir), "%s/%s", root, entry) >= (int)sizeof(k->dir))
 		return false;
-	snprintf(path, sizeof(path), "%s/vmlinuz", k->dir);
-	if (access(path, R_OK))
+	snprintf(k->image, sizeof(k->image), "%s/vmlinuz", k->dir);
+	snprintf(k->modules, sizeof(k->modules), "%s/modules", k->dir);
+	if (access(k->image, R_OK))
 		return false;
 	snprintf(path, sizeof(path), "%s/kernel.json", k->dir);
 	meta = json_load_file(path, 0, NULL);
@@ -176,6 +185,23 @@ static int order(const void *a, const void *b)
 	return store_compare_versions(x->name, y->name);
 }
 
+int kernel_list_add(struct kernel_list *list, const struct kernel *k)
+{
+	struct kernel *grown = realloc(list->items, (list->nr + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	list->items = grown;
+	grown[list->nr++] = *k;
+	return 0;
+}
+
+void kernel_list_sort(struct kernel_list *list)
+{
+	if (list->nr)
+		qsort(list->items, list->nr, sizeof(*list->items), order);
+}
+
 int store_list(struct kernel_list *list, struct errline *e)
 {
 	char root[4096];
@@ -192,22 +218,18 @@ int store_list(struct kernel_list *list, struct errline *e)
 	if (!dir)
 		return errline_set(e, -errno, "cannot read '%s': %s", root, strerror(errno));
 	while ((d = readdir(dir))) {
-		struct kernel k, *grown;
+		struct kernel k;
 
 		if (!read_kernel(&k, root, d->d_name))
 			continue;
-		grown = realloc(list->items, (list->nr + 1) * sizeof(*grown));
-		if (!grown) {
+		if (kernel_list_add(list, &k)) {
 			closedir(dir);
 			store_list_release(list);
 			return errline_set(e, -ENOMEM, "out of memory");
 		}
-		list->items = grown;
-		grown[list->nr++] = k;
 	}
 	closedir(dir);
-	if (list->nr)
-		qsort(list->items, list->nr, sizeof(*list->items), order);
+	kernel_list_sort(list);
 	return 0;
 }
 
@@ -235,26 +257,33 @@ static int not_found(const char *name, const struct machine_kind *machine,
 			   "bpflab kernel add %s VMLINUZ adds one", name, machine->name, name);
 }
 
-int store_find(struct kernel *k, const char *name, const struct machine_kind *machine, struct errline *e)
+const struct kernel *kernel_list_find(const struct kernel_list *list, const char *name,
+				      const struct machine_kind *machine)
 {
 	const struct kernel *best = NULL;
+
+	for (size_t i = 0; i < list->nr; i++) {
+		const struct kernel *it = &list->items[i];
+
+		if (it->machine != machine)
+			continue;
+		if (!strcmp(it->name, name))
+			return it;
+		if (is_of_line(it->name, name)) /* later ones are newer */
+			best = it;
+	}
+	return best;
+}
+
+int store_find(struct kernel *k, const char *name, const struct machine_kind *machine, struct errline *e)
+{
+	const struct kernel *best;
 	struct kernel_list list;
 	int err = store_list(&list, e);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < list.nr; i++) {
-		const struct kernel *it = &list.items[i];
-
-		if (it->machine != machine)
-			continue;
-		if (!strcmp(it->name, name)) {
-			best = it;
-			break;
-		}
-		if (is_of_line(it->name, name)) /* later ones are newer */
-			best = it;
-	}
+	best = kernel_list_find(&list, name, machine);
 	if (best)
 		*k = *best;
 	else

@@ -23,7 +23,10 @@
 struct kernel {
 	char name[KERNEL_NAME_MAX];
 	const struct machine_kind *machine;
-	char dir[4096];
+	char dir[4096];      /* of the store; "" for one that lies elsewhere (folder.h) */
+	char image[4200];
+	char modules[4200];  /* a folder that has those that guests need; it need not exist */
+	bool is_tree;        /* … somewhere below it */
 	char package[128]; /* and its version; "" if it was added by hand */
 	uint64_t bytes;    /* on the disk */
 };
@@ -50,9 +53,18 @@ void store_list_release(struct kernel_list *list);
  */
 int store_find(struct kernel *k, const char *name, const struct machine_kind *machine, struct errline *e);
 
+/* The same among those of @list, which is in order; NULL if there is none. */
+const struct kernel *kernel_list_find(const struct kernel_list *list, const char *name,
+				      const struct machine_kind *machine);
+/* Append @k. -ENOMEM. */
+int kernel_list_add(struct kernel_list *list, const struct kernel *k);
+/* By machine, then by version. */
+void kernel_list_sort(struct kernel_list *list);
+
 /* -EINVAL if @name cannot be the name of a kernel. */
 int store_check_name(const char *name, struct errline *e);
-/* Numbers as numbers: 6.9 < 6.12. Less than, equal to or greater than 0. */
+/* Numbers as numbers, and candidates before what they became: 6.9 < 6.12-rc3 < 6.12 < 6.12.1. Less than, equal to or
+ * greater than 0. */
 int store_compare_versions(const char *a, const char *b);
 
 int store_stage_begin(struct store_stage *s, struct errline *e);

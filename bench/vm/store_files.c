@@ -26,10 +26,42 @@ static const char *const endings[] = { ".ko", ".ko.xz", ".ko.zst" };
 
 #define NR_ENDINGS (sizeof(endings) / sizeof(endings[0]))
 
+/* nftw() passes nothing on. */
+static struct {
+	const char *module;
+	char *buf;
+	size_t size;
+} seeking;
+
+static int seek_module(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	size_t len = strlen(seeking.module);
+	const char *name = path + ftw->base;
+
+	if (type != FTW_F || strncmp(name, seeking.module, len))
+		return 0;
+	for (size_t i = 0; i < NR_ENDINGS; i++)
+		if (!strcmp(name + len, endings[i]) && strlen(path) < seeking.size) {
+			memcpy(seeking.buf, path, strlen(path) + 1);
+			return 1;
+		}
+	return 0;
+}
+
 bool kernel_module_path(const struct kernel *k, const char *module, char *buf, size_t size)
 {
+	if (k->is_tree) {
+		char root[4300];
+
+		/* the folder itself may be a link */
+		snprintf(root, sizeof(root), "%s/.", k->modules);
+		seeking.module = module;
+		seeking.buf = buf;
+		seeking.size = size;
+		return nftw(root, seek_module, 32, FTW_PHYS) == 1;
+	}
 	for (size_t i = 0; i < NR_ENDINGS; i++) {
-		int len = snprintf(buf, size, "%s/modules/%s%s", k->dir, module, endings[i]);
+		int len = snprintf(buf, size, "%s/%s%s", k->modules, module, endings[i]);
 
 		if (len > 0 && (size_t)len < size && !access(buf, R_OK))
 			return true;

@@ -6,6 +6,7 @@
 # A test is a shell script that runs in a scratch directory of its own, with lib.sh sourced and
 #	$BPFLAB   the program under test
 #	$OBJECTS  the folder of compiled test objects
+#	$TESTS    this folder
 #	$TARGET   a target that works here (user, or else host)
 #	$HAVE     all that work, blank-separated
 # Beside TEST.sh there may be
@@ -63,7 +64,8 @@ if [ -z "$HAVE" ]; then
 	exit 77
 fi
 TARGET=${HAVE%% *}
-export BPFLAB OBJECTS TARGET HAVE
+TESTS=$here
+export BPFLAB OBJECTS TESTS TARGET HAVE
 
 cd "$scratch" || exit 1
 bash -eu -c '. "$1"; . "$2"' "$test" "$here/lib.sh" "$test" >"$scratch/.stdout" 2>"$scratch/.stderr" \

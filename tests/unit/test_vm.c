@@ -308,6 +308,13 @@ static void test_versions(void **state)
 	assert_true(store_compare_versions("6.9", "6.12") < 0);
 	assert_true(store_compare_versions("6.12.118", "6.12.95") > 0);
 	assert_true(store_compare_versions("6.12", "6.12.1") < 0);
+	assert_true(store_compare_versions("6.12-rc3", "6.12") < 0);
+	assert_true(store_compare_versions("6.12-rc3", "6.12.1") < 0);
+	assert_true(store_compare_versions("6.12-rc3", "6.12-rc10") < 0);
+	assert_true(store_compare_versions("6.12~rc7-amd64", "6.12-amd64") < 0);
+	assert_true(store_compare_versions("6.12", "6.12-rc3") > 0);
+	assert_true(store_compare_versions("6.11", "6.12-rc1") < 0);
+	assert_true(store_compare_versions("6.12-rt", "6.12") > 0);
 	assert_int_equal(store_compare_versions("7.3.4-1~bpo13+1", "7.3.4-1~bpo13+1"), 0);
 }
 
@@ -454,7 +461,7 @@ static const char *after(const struct qemu_args *a, const char *option)
 static void test_qemu_args(void **state)
 {
 	const struct qemu_files files = { NULL, "I", "C", { NULL, "P1", "P2", "P3" } };
-	struct kernel k = { .dir = "/k" };
+	struct kernel k = { .image = "/k/vmlinuz" };
 	struct qemu_args a;
 	struct target t;
 	struct errline e;
