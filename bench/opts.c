@@ -232,7 +232,7 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 /* All but help. */
 #define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT | CMD_KERNEL)
 /* Commands that can boot guests. */
-#define CMD_GUEST (CMD_RUN | CMD_COMPARE | CMD_LIST | CMD_DUMP | CMD_KERNEL)
+#define CMD_GUEST (CMD_RUN | CMD_COMPARE | CMD_LIST | CMD_DUMP | CMD_KERNEL | CMD_PROFILE)
 
 #define AT(member) offsetof(struct opts, member)
 

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "count/places.h"
 #include "count/elf_symbols.h"
+#include "count/kernel_symbols.h"
 #include "result/record.h"
 #include "util/interrupt.h"
 #include "util/json_line.h"
@@ -90,46 +91,94 @@ static int by_times(const void *a, const void *b)
 	return x->times < y->times ? 1 : -(x->times > y->times);
 }
 
-/* Functions of bpflab by their times. False without memory. */
-static bool find_outside(struct outside *o, const json_t *code, const struct count_places *p,
-			 const struct elf_symbols *s)
+/* Where names come from: bpflab's own symbol table, or those of the kernel in the guest. */
+struct names {
+	bool kernel;
+	uint64_t base; /* of bpflab */
+	struct elf_symbols own;
+	struct kernel_symbols guest;
+};
+
+static int names_init(struct names *n, const struct count_target *t, const json_t *code, struct errline *e)
 {
-	uint64_t base = (uint64_t)json_integer_value(json_object_get(code, "base"));
+	const json_t *line = t->points[0].line;
+
+	memset(n, 0, sizeof(*n));
+	n->kernel = target_is_vm(&t->target);
+	n->base = (uint64_t)json_integer_value(json_object_get(code, "base"));
+	if (n->kernel)
+		return kernel_symbols_parse(&n->guest, json_string_value(json_object_get(line, "image_symbols")),
+					    json_string_value(json_object_get(line, "symbols")), e);
+	elf_symbols_read(&n->own, t->emulator.guest);
+	return 0;
+}
+
+static void names_release(struct names *n)
+{
+	elf_symbols_release(&n->own);
+	kernel_symbols_release(&n->guest);
+}
+
+static const char *name_of(const struct names *n, uint64_t addr)
+{
+	const struct elf_symbol *symbol;
+	const char *name;
+
+	if (n->kernel && !(addr >> 63))
+		return "(user space)";
+	if (n->kernel) {
+		name = kernel_symbols_find(&n->guest, addr);
+	} else {
+		symbol = elf_symbols_find(&n->own, addr - n->base);
+		name = symbol ? symbol->name : NULL;
+	}
+	return name ? name : "(without a name)";
+}
+
+/* Functions by their times. False without memory. */
+static bool find_outside(struct outside *o, const json_t *code, const struct count_places *p,
+			 const struct names *names)
+{
 
 	o->nr = 0;
 	o->funcs = calloc(p->nr + 1, sizeof(*o->funcs));
 	for (size_t i = 0; i < p->nr && o->funcs; i++) {
 		const struct count_place *place = &p->places[i];
-		const struct elf_symbol *symbol;
 
-		if (!place->times || is_inside(code, place->addr))
-			continue;
-		symbol = elf_symbols_find(s, place->addr - base);
-		add_outside(o, symbol ? symbol->name : "(without a name)", place->times);
+		if (place->times && !is_inside(code, place->addr))
+			add_outside(o, name_of(names, place->addr), place->times);
 	}
 	if (o->funcs)
 		qsort(o->funcs, o->nr, sizeof(*o->funcs), by_times);
 	return o->funcs;
 }
 
-static void put_outside(FILE *f, const struct count_target *t, const json_t *code,
-			const struct count_places *p)
+static void put_outside(FILE *f, const struct outside *o, const struct count_places *p)
 {
-	struct elf_symbols symbols;
-	struct outside o;
 	char text[64];
 
-	elf_symbols_read(&symbols, t->emulator.guest);
-	if (find_outside(&o, code, p, &symbols) && o.nr) {
+	if (o->nr)
 		fprintf(f, "\noutside:\n");
-		for (size_t i = 0; i < o.nr; i++)
+	for (size_t i = 0; i < o->nr; i++)
+		if (o->funcs[i].times)
 			fprintf(f, "%10s  %s\n",
-				fraction_text(fraction_make(o.funcs[i].times, p->events), false, text,
+				fraction_text(fraction_make(o->funcs[i].times, p->events), false, text,
 					      sizeof(text)),
-				o.funcs[i].name);
+				o->funcs[i].name);
+}
+
+static json_t *outside_json(const struct outside *o, const struct count_places *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < o->nr; i++) {
+		struct fraction times = fraction_make(o->funcs[i].times, p->events);
+
+		if (o->funcs[i].times)
+			json_array_append_new(list, json_pack("{s:s, s:[I, I]}", "function", o->funcs[i].name, "times",
+							      (json_int_t)times.num, (json_int_t)times.den));
 	}
-	free(o.funcs);
-	elf_symbols_release(&symbols);
+	return list;
 }
 
 /* ---- views ---- */
@@ -208,7 +257,8 @@ static void put_listing(FILE *f, const json_t *code, const struct opts *opts)
 }
 
 static void print_text(FILE *f, const struct count_target *t, const json_t *code,
-		       const struct count_places *p, struct fraction inside, const struct opts *opts)
+		       const struct count_places *p, const struct outside *o, struct fraction inside,
+		       const struct opts *opts)
 {
 	const struct count_point *pt = &t->points[0];
 	const struct fraction all = fraction_make(p->insns, p->events);
@@ -217,35 +267,54 @@ static void print_text(FILE *f, const struct count_target *t, const json_t *code
 	fprintf(f, "%s: %s on %s, executed per event that the program runs\n", pt->label,
 		record_text(code, "program"), t->spec);
 	put_listing(f, code, opts);
-	put_outside(f, t, code, p);
-	fprintf(f, "\n%s instructions per event, %s of them here and %s outside (helpers, maps, the test "
-		   "run);\nnothing is subtracted. Counted under %s %s (-cpu %s), between windows of %lld "
+	put_outside(f, o, p);
+	fprintf(f, "\n%s instructions per event, %s of them here and %s outside (%s);"
+		   "\nnothing is subtracted. Counted under %s %s (-cpu %s)%s, between windows of %lld "
 		   "events.\n",
 		fraction_text(all, false, a, sizeof(a)), fraction_text(inside, false, b, sizeof(b)),
-		fraction_text(fraction_sub(all, inside), false, c, sizeof(c)), t->emulator.program,
-		t->emulator.version, t->emulator.cpu, (long long)p->events);
+		fraction_text(fraction_sub(all, inside), false, c, sizeof(c)),
+		target_is_vm(&t->target) ? "the rest of the kernel, the trigger" : "helpers, maps, the test run",
+		t->emulator.program, t->emulator.version, t->emulator.cpu,
+		target_is_vm(&t->target) ? ": emulated" : "", (long long)p->events);
+}
+
+static int print_json(const struct count_target *t, json_t *code, const struct count_places *p,
+		      const struct outside *o, struct errline *e)
+{
+	json_object_set_new(code, "target", json_string(t->spec));
+	json_object_set_new(code, "events", json_integer((json_int_t)p->events));
+	json_object_set_new(code, "insns", json_integer((json_int_t)p->insns));
+	json_object_set_new(code, "outside", outside_json(o, p));
+	if (target_is_vm(&t->target))
+		json_object_set_new(code, "emulated", json_true());
+	return json_line_put(stdout, json_incref(code)) ? errline_set(e, -EIO, "cannot write the listing") : 0;
 }
 
 static int print(struct count_target *t, const struct count_places *p, const struct opts *opts,
 		 struct errline *e)
 {
 	json_t *code = json_object_get(t->points[0].line, "code");
+	struct outside o = { .nr = 0 };
 	struct fraction inside;
+	struct names names;
+	int err;
 
 	if (!json_is_object(code))
 		return errline_set(e, -ENOENT, "'%s' has no program whose code could be shown",
 				   opts->args[0]);
-	annotate(code, p, &inside);
-	if (!opts->json_stdout) {
-		print_text(stdout, t, code, p, inside, opts);
-		return output_flush_stdout(e);
+	err = names_init(&names, t, code, e);
+	if (!err && !find_outside(&o, code, p, &names))
+		err = errline_set(e, -ENOMEM, "out of memory");
+	if (!err) {
+		annotate(code, p, &inside);
+		if (opts->json_stdout)
+			err = print_json(t, code, p, &o, e);
+		else
+			print_text(stdout, t, code, p, &o, inside, opts);
 	}
-	json_object_set_new(code, "target", json_string(t->spec));
-	json_object_set_new(code, "events", json_integer((json_int_t)p->events));
-	json_object_set_new(code, "insns", json_integer((json_int_t)p->insns));
-	if (json_line_put(stdout, json_incref(code)))
-		return errline_set(e, -EIO, "cannot write the listing");
-	return output_flush_stdout(e);
+	free(o.funcs);
+	names_release(&names);
+	return err ? err : output_flush_stdout(e);
 }
 
 int cmd_dump_counts(const struct opts *opts)

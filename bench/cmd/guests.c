@@ -59,10 +59,15 @@ int guests_run_for(const struct opts *opts, struct guest *guests, size_t nr, boo
 	return 0;
 }
 
+bool guests_is_vm(const char *spec)
+{
+	return !strncmp(spec, "vm:", 3) || !strcmp(spec, "vm");
+}
+
 bool guests_wanted(const struct opts_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++)
-		if (!strncmp(list->items[i], "vm:", 3) || !strcmp(list->items[i], "vm"))
+		if (guests_is_vm(list->items[i]))
 			return true;
 	return false;
 }
@@ -72,66 +77,44 @@ bool guests_wanted(const struct opts_list *list)
 /* What is for this side. */
 static const char *const outside[] = {
 	"seed", /* of compare only: runs with one seed would be one run */
+	"diff", /* of profile only */
 	"on", "json", "csv", "markdown", "text", "benchfmt", "ascii", "quiet", "print-command", "initrd",
 	"qemu-args", "timeout", "i-know", "keep-going", "classic",
 	/* of compare */
 	"quads", "quick", "rigorous", "loads", "margin", "fail-above", "strict", "why", "no-control", NULL,
 };
 
-static int pack_object(struct guest_command *c, const char *arg, const char **word, struct errline *e)
-{
-	const char *slash = strrchr(arg, '/'), *base = slash ? slash + 1 : arg;
-	const char *colon = strstr(base, ".o:");
-	size_t base_len = colon ? (size_t)(colon + 2 - base) : strlen(base);
-	char *path = strndup(arg, (size_t)(base - arg) + base_len), *name = NULL, *inside = NULL;
-	int err;
-
-	if (!path || asprintf(&name, "%zu/%.*s", c->nr_files, (int)base_len, base) < 0 ||
-	    asprintf(&inside, "/" GUEST_FILES "/%s%s", name, base + base_len) < 0) {
-		free(path);
-		free(name);
-		return errline_set(e, -ENOMEM, "out of memory");
-	}
-	c->owned[c->nr_owned++] = path;
-	c->owned[c->nr_owned++] = name;
-	c->owned[c->nr_owned++] = inside;
-	err = object_check_elf(path, e);
-	if (err)
-		return err;
-	c->files[c->nr_files++] = (struct initrd_file){ path, name };
-	*word = inside;
-	return 0;
-}
-
 int guest_command_make(struct guest_command *c, const struct opts *opts, size_t first, const char *const *more,
 		       struct errline *e)
 {
+	const char *const *without = opts->command == CMD_COMPARE ? outside :
+				     opts->command == CMD_PROFILE ? outside + 1 : outside + 2;
 	const size_t max = sizeof(c->argv) / sizeof(c->argv[0]) - 1;
 	size_t nr = 1;
 	int err = 0;
 
 	memset(c, 0, sizeof(*c));
 	c->argv[0] = "/init";
-	nr += opts_words(opts, opts->command == CMD_COMPARE ? outside : outside + 1, c->argv + 1, max / 2);
+	nr += opts_words(opts, without, c->argv + 1, max / 2);
 	for (; *more && nr < max; more++)
 		c->argv[nr++] = *more;
 	for (size_t i = first; i < opts->nr_args && !err; i++) {
 		const char *word = opts->args[i];
 
-		if (nr == max || c->nr_owned + 3 > sizeof(c->owned) / sizeof(c->owned[0]))
+		if (nr == max)
 			return errline_set(e, -E2BIG, "too many arguments for a guest");
 		if (object_is_path(word))
-			err = pack_object(c, opts->args[i], &word, e);
+			err = guest_files_add_object(&c->packed, opts->args[i], &word, e);
 		c->argv[nr++] = word;
 	}
+	c->files = c->packed.files;
+	c->nr_files = c->packed.nr;
 	return err;
 }
 
 void guest_command_release(struct guest_command *c)
 {
-	for (size_t i = 0; i < c->nr_owned; i++)
-		free(c->owned[i]);
-	c->nr_owned = 0;
+	guest_files_release(&c->packed);
 }
 
 int guests_pass_on(const struct opts *opts)

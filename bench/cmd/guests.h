@@ -9,6 +9,7 @@
 #include "opts.h"
 #include "result/record.h"
 #include "vm/boot.h"
+#include "vm/guest_files.h"
 
 /*
  * Run guests as the options say (--print-command, --qemu-args, --timeout, -q); with @echo what they write goes
@@ -17,6 +18,7 @@
  */
 int guests_run_for(const struct opts *opts, struct guest *guests, size_t nr, bool echo, struct errline *e);
 
+bool guests_is_vm(const char *spec);
 /* Whether one of the targets of @list is a vm; those that do not parse are not. */
 bool guests_wanted(const struct opts_list *list);
 
@@ -30,10 +32,9 @@ int guests_pass_on(const struct opts *opts);
  * packed. */
 struct guest_command {
 	const char *argv[512];
-	struct initrd_file files[OPTS_MAX_LIST];
+	const struct initrd_file *files; /* those of @packed */
 	size_t nr_files;
-	char *owned[3 * OPTS_MAX_LIST];
-	size_t nr_owned;
+	struct guest_files packed;
 };
 
 /* @first: the arguments before it are left out. @more: further words, NULL at the end. */
@@ -52,6 +53,9 @@ int guest_write_results(struct guest *g, FILE *f, struct errline *e);
 
 /* Measure on targets that are no guests, and hand over the results (run.c). */
 int run_records(const struct opts *opts, struct record_list *list, int *status, struct errline *e);
+
+/* `bpflab profile` if its targets are vms. */
+int cmd_profile_vm(const struct opts *opts);
 
 /* `bpflab run` if one of its targets is a vm. */
 int cmd_run_vm(const struct opts *opts);

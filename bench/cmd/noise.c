@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "cmd/guests.h"
 #include "commands.h"
 #include "compare/comparison.h"
 #include "measure/progress.h"
@@ -41,6 +42,11 @@ static int choose_targets(struct opts_list *on, const struct opts *opts, struct 
 	struct target t;
 
 	*on = opts->on;
+	for (size_t i = 0; i < on->nr; i++)
+		if (guests_is_vm(on->items[i]))
+			return errline_set(e, -EINVAL, "'%s': how exact times are is a matter of this machine, and a "
+					   "vm's are an emulator's; what differs between kernels is counted exactly: "
+					   "--count=insns of run and compare", on->items[i]);
 	for (size_t i = 0; i < 2 && !opts->on.nr; i++)
 		if (!target_parse(&t, specs[i], &why) && !target_probe(&t, &why))
 			on->items[on->nr++] = specs[i];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/guests.h"
 #include "commands.h"
 #include "measure/suite.h"
 #include "profile/profile.h"
@@ -14,6 +15,8 @@
 
 static int check(const struct opts *opts, struct errline *e)
 {
+	size_t vms = 0, all = 0;
+
 	if (!opts->nr_args)
 		return errline_set(e, -EINVAL, "profile takes a bench, as in bpflab profile trig-fentry");
 	if (opts->diff.nr && opts->on.nr)
@@ -25,10 +28,11 @@ static int check(const struct opts *opts, struct errline *e)
 		const char *spec = i < opts->on.nr ? opts->on.items[i] :
 						     opts->diff.items[i - opts->on.nr];
 
-		if (!strncmp(spec, "vm", 2))
-			return errline_set(e, -EINVAL, "profile samples this process: '%s' is another "
-					   "machine; use user or host", spec);
+		vms += guests_is_vm(spec);
+		all++;
 	}
+	if (vms && vms < all)
+		return errline_set(e, -EINVAL, "times of a vm are an emulator's: give it without other targets");
 	return 0;
 }
 
@@ -106,6 +110,8 @@ int cmd_profile(const struct opts *opts)
 	int status = EXIT_OK;
 	int err = check(opts, &e);
 
+	if (!err && (guests_wanted(&opts->on) || guests_wanted(&opts->diff)))
+		return cmd_profile_vm(opts);
 	if (!err)
 		err = profile_all(&suite, opts, &e);
 	if (interrupt_signal())

@@ -8,6 +8,7 @@
 
 #include "count/in_guest.h"
 #include "measure/object.h"
+#include "vm/guest_files.h"
 
 #define MAX_ARGS 256
 /* Windows of each kind in a process; the smallest counts. In a guest interrupts may be in some. */
@@ -237,7 +238,7 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 	if (target_is_vm(&t->target)) {
 		add_word(a, "host");
 		add_word(a, "--keep-going");
-		if (opts->symbols || opts->why)
+		if (opts->symbols || opts->why || code)
 			add_word(a, "--symbols");
 		add_number(a, "--rounds", GUEST_ROUNDS);
 	} else {
@@ -258,9 +259,32 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 	return a->nr < MAX_ARGS - 1;
 }
 
+/* The command line of @t; object files are packed for a guest, where they have other names. */
+static int prepare(struct args *a, struct count_target *t, const char *const *benches, const struct opts *opts,
+		   bool code, struct guest_files *files, struct errline *e)
+{
+	const char *inside[MAX_ARGS];
+	size_t nr = 0;
+	int err = 0;
+
+	for (; benches[nr] && nr < MAX_ARGS - 1 && !err; nr++) {
+		inside[nr] = benches[nr];
+		if (target_is_vm(&t->target) && object_is_path(benches[nr]))
+			err = guest_files_add_object(files, benches[nr], &inside[nr], e);
+	}
+	inside[nr] = NULL;
+	t->files = files;
+	t->qemu_args = opts->qemu_args;
+	t->max_seconds = opts->timeout;
+	if (!err && (benches[nr] || !make_args(a, t, inside, opts, code)))
+		err = errline_set(e, -E2BIG, "more benches than one run can have");
+	return err;
+}
+
 int count_measure(struct count_target *t, const char *const *benches, const struct opts *opts,
 		  struct errline *e)
 {
+	struct guest_files files = { .nr = 0 };
 	bool by_function = opts->symbols || opts->why;
 	struct args *a = malloc(sizeof(*a));
 	int err = 0;
@@ -268,14 +292,7 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 	if (!a)
 		return errline_set(e, -ENOMEM, "out of memory");
 	t->runs = opts->runs ? opts->runs : COUNT_RUNS;
-	t->qemu_args = opts->qemu_args;
-	t->max_seconds = opts->timeout;
-	for (size_t i = 0; benches[i] && !err && target_is_vm(&t->target); i++)
-		if (object_is_path(benches[i]))
-			err = errline_set(e, -EINVAL, "'%s': object files are counted on user, not on a vm",
-					  benches[i]);
-	if (!err && !make_args(a, t, benches, opts, false))
-		err = errline_set(e, -E2BIG, "more benches than one run can have");
+	err = prepare(a, t, benches, opts, false, &files, e);
 	for (size_t r = 0; r < t->runs && !err; r++) {
 		const struct count_boot boot = { .seed = (unsigned int)r + 1, .profile = by_function };
 
@@ -283,6 +300,8 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 	}
 	for (size_t i = 0; i < t->nr_points && !err; i++)
 		count_point_summarise(&t->points[i]);
+	t->files = NULL;
+	guest_files_release(&files);
 	free(a);
 	return err;
 }
@@ -290,22 +309,25 @@ int count_measure(struct count_target *t, const char *const *benches, const stru
 int count_profile_run(struct count_target *t, const char *bench, const struct opts *opts,
 		      struct emulated *res, struct errline *e)
 {
+	const struct count_boot boot = { .seed = 1, .profile = true };
 	const char *benches[] = { bench, NULL };
+	struct guest_files files = { .nr = 0 };
 	struct args *a = malloc(sizeof(*a));
 	int err;
 
 	memset(res, 0, sizeof(*res));
-	if (target_is_vm(&t->target)) {
-		free(a);
-		return errline_set(e, -EINVAL, "target '%s': --counts shows programs of user; of a vm there is "
-				   "bpflab dump --jited", t->spec);
-	}
 	if (!a)
 		return errline_set(e, -ENOMEM, "out of memory");
-	make_args(a, t, benches, opts, true);
-	err = emulator_run(&t->emulator, a->words, true, res, e);
+	err = prepare(a, t, benches, opts, true, &files, e);
+	if (!err)
+		err = target_is_vm(&t->target) ? count_guest_run(t, a->words, &boot, res, e) :
+						 emulator_run(&t->emulator, a->words, true, res, e);
 	if (!err)
 		err = counts_join(res->out, res->counts, &t->points, &t->nr_points, e);
+	for (size_t i = 0; !err && i < t->nr_points && target_is_vm(&t->target); i++)
+		strip_host(&t->points[i].failed);
+	t->files = NULL;
+	guest_files_release(&files);
 	free(a);
 	return err;
 }

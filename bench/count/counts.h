@@ -60,6 +60,7 @@ struct count_target {
 	struct count_point *points;
 	size_t nr_points;
 	size_t runs;
+	const struct guest_files *files; /* of a vm: what its command names */
 	/* of a vm, from the options */
 	const char *qemu_args;
 	double max_seconds; /* 0: not given */

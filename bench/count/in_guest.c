@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "vm/boot.h"
+#include "vm/guest_files.h"
 #include "vm/machine_kind.h"
 
 /*
@@ -110,6 +111,10 @@ int count_guest_run(const struct count_target *t, const char *const *args, const
 		err = errline_set(e, counts < 0 ? -errno : -ENOMEM, "cannot make a file in memory: %s", strerror(errno));
 		free(qemu_args);
 		return err;
+	}
+	if (t->files) {
+		g.files = t->files->files;
+		g.nr_files = t->files->nr;
 	}
 	while (*args && nr <= MAX_WORDS)
 		argv[nr++] = *args++;

@@ -80,20 +80,25 @@ void count_places_release(struct count_places *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* The number of the window of the measured program with @size, and its instructions. */
+/*
+ * The number of the smallest window of the measured program with @size, and its instructions: in a guest some have an
+ * interrupt in them.
+ */
 static size_t find_window(const json_t *line, const char *size, int64_t *insns)
 {
 	json_t *windows = json_object_get(line, "windows"), *w;
-	size_t i;
+	size_t i, found = 0;
 
 	json_array_foreach(windows, i, w) {
 		if (strcmp(json_string_value(json_object_get(w, "arm")), "full") ||
 		    strcmp(json_string_value(json_object_get(w, "size")), size))
 			continue;
+		if (found && json_integer_value(json_object_get(w, "insns")) >= *insns)
+			continue;
 		*insns = json_integer_value(json_object_get(w, "insns"));
-		return i + 1;
+		found = i + 1;
 	}
-	return 0;
+	return found;
 }
 
 /* Both windows of the first and only point of @t, and whether their places add up to them. */

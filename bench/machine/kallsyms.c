@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * /proc/kallsyms, read once and sorted. Of several symbols at one address the first stays: aliases and
+ * /proc/kallsyms, read when first asked and sorted. Of several symbols at one address the first stays: aliases and
  * __pfx_ padding come in an order that puts the function's own name there.
  */
 #include "machine/kallsyms.h"
@@ -18,6 +18,7 @@ struct symbol {
 
 static struct symbol *symbols;
 static size_t nr_symbols;
+static bool loaded;
 
 static int compare(const void *a, const void *b)
 {
@@ -45,15 +46,14 @@ static bool add(size_t *room, uint64_t addr, const char *name)
 
 static void load(void)
 {
-	static bool done;
 	char line[512], name[256], type;
 	unsigned long long addr;
 	size_t room = 0;
 	FILE *f;
 
-	if (done)
+	if (loaded)
 		return;
-	done = true;
+	loaded = true;
 	f = fopen("/proc/kallsyms", "re");
 	if (!f)
 		return;
@@ -64,6 +64,16 @@ static void load(void)
 			break;
 	fclose(f);
 	qsort(symbols, nr_symbols, sizeof(*symbols), compare);
+}
+
+void kallsyms_forget(void)
+{
+	for (size_t i = 0; i < nr_symbols; i++)
+		free(symbols[i].name);
+	free(symbols);
+	symbols = NULL;
+	nr_symbols = 0;
+	loaded = false;
 }
 
 const char *kallsyms_name(uint64_t addr)

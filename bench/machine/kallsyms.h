@@ -12,6 +12,9 @@ const char *kallsyms_name(uint64_t addr);
 /* The last symbol at or below @addr, NULL if there is none or addresses are hidden. */
 const char *kallsyms_near(uint64_t addr);
 
+/* Read anew when next asked: programs and trampolines have come or gone. */
+void kallsyms_forget(void);
+
 /* The address of @name, 0 if unknown. */
 uint64_t kallsyms_addr(const char *name);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "machine/kallsyms.h"
 #include "profile/sampler.h"
 #include "util/interrupt.h"
 
@@ -20,6 +21,8 @@ struct session {
 	struct point *pt;
 	struct profile *out;
 	struct samples samples;
+	struct code_symbol *symbols; /* of those that are resolved, if they are the kernel's */
+	size_t resolved;
 	uint64_t ops; /* of a batch; 0: not known yet */
 	double ns;
 };
@@ -77,6 +80,29 @@ static double cpu_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/*
+ * The kernel's trampolines have names while programs are attached, and each time they are attached another one. So
+ * what was hit is looked up before they are detached.
+ */
+static int resolve(struct session *s)
+{
+	size_t nr = s->samples.nr;
+	struct code_symbol *grown;
+
+	if (nr == s->resolved)
+		return 0;
+	grown = realloc(s->symbols, nr * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	s->symbols = grown;
+	if (s->pt->inst.bench->finish)
+		kallsyms_forget();
+	for (; s->resolved < nr; s->resolved++)
+		if (symbols_is_kernel(s->samples.addrs[s->resolved]))
+			symbols_find_kernel(s->samples.addrs[s->resolved], &s->symbols[s->resolved]);
+	return 0;
+}
+
 static int run_slice(struct session *s, struct sampler *sampler, struct errline *e)
 {
 	struct bench_inst *inst = &s->pt->inst;
@@ -98,6 +124,8 @@ static int run_slice(struct session *s, struct sampler *sampler, struct errline 
 			err = errline_set(e, -ENOMEM, "out of memory");
 	}
 	s->ns += spent;
+	if (!err && resolve(s))
+		err = errline_set(e, -ENOMEM, "out of memory");
 	if (inst->bench->finish)
 		inst->bench->finish(inst, ARM_FULL);
 	return err;
@@ -145,7 +173,10 @@ static int count(struct session *s, const struct symbols *symbols)
 	if (!p->rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->samples.nr; i++) {
-		symbols_find(symbols, s->samples.addrs[i], &p->rows[i].symbol);
+		if (symbols_is_kernel(s->samples.addrs[i]))
+			p->rows[i].symbol = s->symbols[i];
+		else
+			symbols_find(symbols, s->samples.addrs[i], &p->rows[i].symbol);
 		p->rows[i].samples = 1;
 	}
 	qsort(p->rows, s->samples.nr, sizeof(p->rows[0]), by_symbol);
@@ -196,6 +227,8 @@ int profile_run(struct point *const *points, size_t nr, double seconds, struct p
 	for (size_t i = 0; i < nr && !err; i++) {
 		sessions[i] = (struct session){ .pt = points[i], .out = &out[i] };
 		out[i].point = points[i];
+		snprintf(out[i].label, sizeof(out[i].label), "%s", points[i]->label);
+		snprintf(out[i].target, sizeof(out[i].target), "%s", points[i]->inst.target->spec);
 		snprintf(out[i].sampler, sizeof(out[i].sampler), "%s", sampler_text(sampler));
 	}
 	while (!err && sessions[nr - 1].ns < seconds * 1e9)
@@ -204,8 +237,10 @@ int profile_run(struct point *const *points, size_t nr, double seconds, struct p
 	sampler_close(sampler);
 	if (!err)
 		err = count_all(sessions, nr, e);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		free(sessions[i].samples.addrs);
+		free(sessions[i].symbols);
+	}
 	free(sessions);
 	return err;
 }

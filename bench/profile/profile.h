@@ -7,6 +7,8 @@
 #ifndef BPFLAB_PROFILE_PROFILE_H
 #define BPFLAB_PROFILE_PROFILE_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +24,9 @@ struct profile_row {
 };
 
 struct profile {
-	const struct point *point;
+	const struct point *point; /* NULL: it was read */
+	char label[192], target[288];
+	bool emulated;
 	struct profile_row *rows; /* by share, largest first */
 	size_t nr_rows;
 	uint64_t samples, lost;
@@ -40,6 +44,9 @@ struct profile {
 int profile_run(struct point *const *points, size_t nr, double seconds, struct profile *out,
 		struct errline *e);
 void profile_release(struct profile *p);
+
+/* What profile_json() wrote, perhaps marked as emulated, from @o. -EPROTO with a line. */
+int profile_read(struct profile *p, const json_t *o, struct errline *e);
 
 void profile_print(FILE *f, const struct profile *p);
 void profile_print_diff(FILE *f, const struct profile *a, const struct profile *b);

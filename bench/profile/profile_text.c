@@ -7,6 +7,7 @@
 
 #include "profile/profile.h"
 #include "report/report_json.h"
+#include "result/record.h"
 #include "util/json_line.h"
 
 #define LEAST_SHARE 0.002 /* rows below it are added up */
@@ -14,8 +15,8 @@
 
 static void print_head(FILE *f, const struct profile *p)
 {
-	fprintf(f, "%s on %s: %.4g ns an event, with the trigger and what counts; %llu samples in %.1f s of CPU time\n",
-		p->point->label, p->point->inst.target->spec, p->ns_per_event,
+	fprintf(f, "%s on %s%s: %.4g ns an event, with the trigger and what counts; %llu samples in %.1f s of CPU time\n",
+		p->label, p->target, p->emulated ? ", EMULATED" : "", p->ns_per_event,
 		(unsigned long long)p->samples, p->seconds);
 	fprintf(f, "(%s%s)\n", p->sampler, p->lost ? "; some were lost" : "");
 }
@@ -143,12 +144,61 @@ int profile_json(FILE *f, const struct profile *p)
 			row->share, "ci95", row->low, row->high, "ns_per_event",
 			number(row->share * p->ns_per_event)));
 	}
-	o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:f, s:o, s:s, s:o}", "schema",
-		      "bpflab.profile/1", "bench", p->point->inst.bench->name, "target",
+	o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:f, s:o, s:s, s:o}", "schema",
+		      "bpflab.profile/1", "bench", p->point->inst.bench->name, "label", p->label, "target",
 		      p->point->inst.target->spec, "variant",
 		      report_json_variant(p->point->inst.target), "params",
 		      report_json_params(&p->point->inst), "samples", (json_int_t)p->samples, "lost",
 		      (json_int_t)p->lost, "events", (json_int_t)p->events, "seconds", p->seconds,
 		      "ns_per_event", number(p->ns_per_event), "sampler", p->sampler, "rows", rows);
 	return json_line_put(f, o);
+}
+
+static bool read_row(struct profile_row *row, const json_t *o)
+{
+	const json_t *ci = json_object_get(o, "ci95");
+	json_int_t samples = json_integer_value(json_object_get(o, "samples"));
+
+	row->symbol.kind = code_kind_by_name(record_text(o, "kind"));
+	snprintf(row->symbol.name, sizeof(row->symbol.name), "%s", record_text(o, "symbol"));
+	record_clean(row->symbol.name);
+	row->samples = samples > 0 ? (uint64_t)samples : 0;
+	row->share = record_number(o, "share");
+	row->low = json_number_value(json_array_get(ci, 0));
+	row->high = json_number_value(json_array_get(ci, 1));
+	return row->symbol.kind < CODE_KINDS && row->samples && isfinite(row->share);
+}
+
+static uint64_t whole(const json_t *o, const char *key)
+{
+	json_int_t value = json_integer_value(json_object_get(o, key));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+int profile_read(struct profile *p, const json_t *o, struct errline *e)
+{
+	const json_t *rows = json_object_get(o, "rows");
+
+	memset(p, 0, sizeof(*p));
+	snprintf(p->label, sizeof(p->label), "%s", record_text(o, "label"));
+	snprintf(p->target, sizeof(p->target), "%s", record_text(o, "target"));
+	snprintf(p->sampler, sizeof(p->sampler), "%s", record_text(o, "sampler"));
+	record_clean(p->label);
+	record_clean(p->sampler);
+	p->emulated = json_is_true(json_object_get(o, "emulated"));
+	p->samples = whole(o, "samples");
+	p->lost = whole(o, "lost");
+	p->events = whole(o, "events");
+	p->seconds = record_number(o, "seconds");
+	p->ns_per_event = record_number(o, "ns_per_event");
+	p->rows = calloc(json_array_size(rows) + 1, sizeof(*p->rows));
+	if (!p->rows)
+		return errline_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		if (!read_row(&p->rows[p->nr_rows++], json_array_get(rows, i)))
+			return errline_set(e, -EPROTO, "%s: row %zu of its profile makes no sense", p->target, i + 1);
+	if (strcmp(record_text(o, "schema"), "bpflab.profile/1") || !p->label[0] || !p->samples)
+		return errline_set(e, -EPROTO, "%s: a line of its results is no profile", p->target);
+	return 0;
 }

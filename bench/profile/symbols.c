@@ -24,6 +24,9 @@
 #include "machine/kallsyms.h"
 #include "target.h"
 
+/* The linker's: where the code of this program begins and ends. */
+extern const char __executable_start, etext;
+
 struct range {
 	uint64_t start, end;
 	bool is_local; /* a static function */
@@ -46,6 +49,15 @@ static const char *const kind_names[CODE_KINDS] = {
 const char *code_kind_name(enum code_kind kind)
 {
 	return kind_names[kind];
+}
+
+enum code_kind code_kind_by_name(const char *name)
+{
+	enum code_kind kind = 0;
+
+	while (kind < CODE_KINDS && strcmp(kind_names[kind], name))
+		kind++;
+	return kind;
 }
 
 static int add(struct symbols *s, uint64_t start, uint64_t size, enum code_kind kind,
@@ -277,7 +289,12 @@ static const struct range *range_at(const struct symbols *s, uint64_t addr)
 	return low && addr < s->ranges[low - 1].end ? &s->ranges[low - 1] : NULL;
 }
 
-static void find_kernel(uint64_t addr, struct code_symbol *out)
+bool symbols_is_kernel(uint64_t addr)
+{
+	return addr >> 63;
+}
+
+void symbols_find_kernel(uint64_t addr, struct code_symbol *out)
 {
 	const char *name = kallsyms_near(addr);
 	const char *last;
@@ -289,7 +306,9 @@ static void find_kernel(uint64_t addr, struct code_symbol *out)
 	}
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	if (begins(name, "bpf_trampoline_")) {
+		/* the number behind it is another one on every kernel */
 		out->kind = CODE_TRAMPOLINE;
+		snprintf(out->name, sizeof(out->name), "bpf_trampoline");
 	} else if (begins(name, "bpf_prog_") && strlen(name) > 26) {
 		last = name + 26; /* behind the tag */
 		out->kind = CODE_PROGRAM;
@@ -303,6 +322,12 @@ static void find_shared(uint64_t addr, struct code_symbol *out)
 	Dl_info info;
 
 	out->kind = CODE_UNKNOWN;
+	/* of a static program that is all there is to say */
+	if (addr >= (uintptr_t)&__executable_start && addr < (uintptr_t)&etext) {
+		out->kind = CODE_BENCH;
+		snprintf(out->name, sizeof(out->name), "[bpflab]");
+		return;
+	}
 	if (!dladdr((void *)(uintptr_t)addr, &info) || !info.dli_fname) {
 		snprintf(out->name, sizeof(out->name), "[unknown]");
 		return;
@@ -320,8 +345,8 @@ void symbols_find(const struct symbols *s, uint64_t addr, struct code_symbol *ou
 {
 	const struct range *r = range_at(s, addr);
 
-	if (addr >> 63) {
-		find_kernel(addr, out);
+	if (symbols_is_kernel(addr)) {
+		symbols_find_kernel(addr, out);
 	} else if (r) {
 		*out = r->symbol;
 	} else if (!bpfu_code_symbol(addr, out->name, sizeof(out->name))) {

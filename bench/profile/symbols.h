@@ -3,6 +3,7 @@
 #ifndef BPFLAB_PROFILE_SYMBOLS_H
 #define BPFLAB_PROFILE_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "errline.h"
@@ -36,8 +37,14 @@ struct symbols;
 int symbols_open(struct symbols **out, struct errline *e);
 void symbols_close(struct symbols *s);
 
+/* Of the kernel's code, as it is now. */
+bool symbols_is_kernel(uint64_t addr);
+void symbols_find_kernel(uint64_t addr, struct code_symbol *out);
+
 void symbols_find(const struct symbols *s, uint64_t addr, struct code_symbol *out);
 
 const char *code_kind_name(enum code_kind kind);
+/* CODE_KINDS if there is none of that name. */
+enum code_kind code_kind_by_name(const char *name);
 
 #endif

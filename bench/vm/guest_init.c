@@ -184,6 +184,8 @@ static void prepare(void)
 
 	set("/proc/sys/kernel/kptr_restrict", "0");
 	set("/proc/sys/kernel/perf_event_paranoid", "-1");
+	/* an interrupt takes long under emulation; samples are not to become rarer for it */
+	set("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
 	set("/proc/sys/net/core/bpf_jit_kallsyms", "1");
 	setrlimit(RLIMIT_NOFILE, &files);
 	setrlimit(RLIMIT_MEMLOCK, &locked);

@@ -54,7 +54,7 @@ def main():
         "unavailable": bool(failed)}
     with port("out") as out:
         out.write(json.dumps(point) + "\n" + json.dumps({"total": len(windows)}) + "\n")
-    with open(re.match("[^,]*,out=(.*)", option("-plugin")).group(1), "w", encoding="ascii") as counts:
+    with open(re.search(",out=([^,]*)", option("-plugin")).group(1), "w", encoding="ascii") as counts:
         counts.write("v 1\n")
         for i, (arm, _, ops) in enumerate(windows):
             counts.write(f"w {i + 1} {1000 + ops * (20 + (cost if arm == 'full' else 0))} 1\n")

@@ -48,6 +48,9 @@ python3 -c 'import json; assert [k["name"] for k in json.load(open("out"))] == [
 
 # what is refused
 usage_error "'noise' has no option*" noise --i-know
+usage_error "'vm:mine': *a vm's are an emulator's; *--count=insns of run and compare" noise arr-inc --on vm:mine
+usage_error "times of a vm are an emulator's: give it without other targets" profile arr-inc --diff user vm:mine
+usage_error "no kernel 9.9 for x86_64 is here yet; *" profile arr-inc --on vm:9.9
 if [ -e "$(dirname "$BPFLAB")/bpflab-guest-x86_64" ] && command -v qemu-system-x86_64 >/dev/null; then
 	usage_error "'vm:mine' is emulated and 'user' is this machine: *--i-know*" run arr-inc --on vm:mine --on user
 	usage_error "--classic is not for a vm*" run arr-inc --on vm:mine --classic
@@ -67,13 +70,14 @@ if [ -e "$(dirname "$BPFLAB")/bpflab-guest-x86_64" ] && command -v qemu-system-x
 	usage_error "--instances is for the bench prog-pack alone*" run arr-inc --on vm:mine --instances 2 -- ./f
 	python3 -c 'open("arm", "wb").write(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\xb7\x00" + bytes(100))'
 	want="'arm' is a program for another machine, the guest's is x86_64" beside arm
-	usage_error "'vm:mine' is a kernel of its own*" noise arr-inc --on vm:mine
 
 	# the command, and the guest's files
 	expect 0 "$BPFLAB" run arr-inc --on vm:mine,smp=2 --print-command --initrd guest.cpio --qemu-args "-m 999"
 	in_out "qemu-system-x86_64 *-smp 2 *-kernel $PWD/cache/bpflab/kernels/mine.x86_64/vmlinuz -initrd guest.cpio* -m 999"
 	[ "$(head -c 6 guest.cpio)" = 070701 ] || die "no archive"
 	grep -q TRAILER guest.cpio || die "no end"
+	expect 0 "$BPFLAB" profile arr-inc --diff vm:mine vm:mine,mem=600 --print-command
+	in_out "qemu-system-x86_64 *-m 600 *"
 	BPFLAB_QEMU_ARGS="-name x" expect 0 "$BPFLAB" run arr-inc --on vm:mine --print-command
 	in_out "* -name x"
 	[ ! -e INITRD ] || die "an initrd was written"
