@@ -38,6 +38,7 @@ int cmd_history(const struct opts *opts);
 int cmd_doctor(const struct opts *opts);
 int cmd_windows(const struct opts *opts);
 int cmd_kernel(const struct opts *opts);
+int cmd_verify(const struct opts *opts);
 int cmd_bisect(const struct opts *opts);
 /* Of a wrong command line: with --run, 1 would say that the kernel is bad. */
 int bisect_usage_status(int argc, char **argv);

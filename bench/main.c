@@ -74,6 +74,8 @@ static int run_command(const struct opts *opts)
 		return cmd_history(opts);
 	case CMD_KERNEL:
 		return cmd_kernel(opts);
+	case CMD_VERIFY:
+		return cmd_verify(opts);
 	case CMD_BISECT:
 		return cmd_bisect(opts);
 	case CMD_DOCTOR:

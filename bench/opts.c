@@ -44,6 +44,8 @@ static const struct {
 	  "is B faster than A? two targets, two object files, or two result files" },
 	{ "dump", CMD_DUMP, "BENCH | PROG.bpf.o [PROGRAM]",
 	  "the code a program became, or the difference of two" },
+	{ "verify", CMD_VERIFY, "PROG.bpf.o[:PROGRAM]...",
+	  "what the verifier of each target says of programs" },
 	{ "profile", CMD_PROFILE, "BENCH | GLOB...",
 	  "where the time goes: programs, trampolines, helpers; or where two targets differ" },
 	{ "noise", CMD_NOISE, "[BENCH | GLOB]...",
@@ -230,16 +232,17 @@ static int parse_cons_cpus(struct opts *opts, const struct opt_row *row, const c
 /* Commands that compare; a gate of the history does. */
 #define CMD_SIDES (CMD_COMPARE | CMD_HISTORY)
 /* All but help. */
-#define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT | CMD_KERNEL)
+#define CMD_ANY (CMD_PARAMS | CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_REPORT | CMD_KERNEL | CMD_VERIFY)
 /* Commands that can boot guests. */
-#define CMD_GUEST (CMD_RUN | CMD_COMPARE | CMD_LIST | CMD_DUMP | CMD_KERNEL | CMD_PROFILE)
+#define CMD_GUEST (CMD_RUN | CMD_COMPARE | CMD_LIST | CMD_DUMP | CMD_KERNEL | CMD_PROFILE | CMD_VERIFY)
 
 #define AT(member) offsetof(struct opts, member)
 
 /* clang-format off */
 static const struct opt_row option_table[] = {
 	{ 0, "on", "TARGET", "where to run: user, host, user:jit=off, vm:6.12 (repeatable)",
-	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE | CMD_WINDOWS | CMD_PROFILE, parse_list,
+	  "a target, such as user, host or user:jit=off", CMD_RUN | CMD_LIST | CMD_NOISE | CMD_WINDOWS | CMD_PROFILE | CMD_VERIFY,
+	  parse_list,
 	  AT(on) },
 	{ 0, "on", "TARGET", "where to load (user; repeatable)",
 	  "a target, such as user, host or user:jit=off", CMD_DUMP, parse_list, AT(on) },
@@ -347,7 +350,8 @@ static const struct opt_row option_table[] = {
 	  AT(seed), 0, UINT64_MAX },
 	{ 0, "json", "FILE", "results as JSON lines with all samples; '-': standard output",
 	  "a file name, or -", CMD_MEASURE, parse_string, AT(json) },
-	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_KERNEL | CMD_PROFILE | CMD_BISECT,
+	{ 0, "json", NULL, "as JSON", NULL, CMD_LIST | CMD_DOCTOR | CMD_DUMP | CMD_KERNEL | CMD_PROFILE | CMD_BISECT |
+	  CMD_VERIFY,
 	  parse_flag, AT(json_stdout) },
 	{ 0, "csv", "FILE", "results as CSV; '-': standard output",
 	  "a file name, or -", CMD_RUN | CMD_COMPARE | CMD_REPORT, parse_string, AT(csv) },

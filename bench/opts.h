@@ -28,6 +28,7 @@ enum command {
 	CMD_WINDOWS = 1u << 13,
 	CMD_KERNEL = 1u << 14,
 	CMD_BISECT = 1u << 16,
+	CMD_VERIFY = 1u << 17,
 };
 
 #define OPTS_MAX_LIST 64

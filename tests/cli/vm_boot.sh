@@ -35,7 +35,7 @@ in_out "*+* * do_syscall_64"
 json w.json "r[0]['verdict'] == 'more' and all(r[0][k]['functions'] for k in 'ab')"
 usage_error "target 'vm:$kernel,smp=2': instructions are counted on one CPU; leave smp= out" \
 	run bpf-loop --count=insns --on "vm:$kernel,smp=2"
-usage_error "cannot read 'x.bpf.o': *" run x.bpf.o --count=insns --on "vm:$kernel"
+usage_error "cannot open 'x.bpf.o': *" run x.bpf.o --count=insns --on "vm:$kernel"
 
 # a program's output and status are ours
 cat >prog.c <<'C'

@@ -36,3 +36,10 @@ in_out "A: trig-fentry on vm:$kernel, EMULATED: * ns an event, *"
 in_out "B: trig-fentry on vm:$kernel,mem=600, EMULATED: * ns an event, *"
 in_out "*trampoline  bpf_trampoline"
 usage_error "vm:$kernel: *no bench 'arr-ink'*" profile --on "vm:$kernel" arr-ink
+
+# the verifier of the kernel beside ours
+expect 2 "$BPFLAB" verify --on user --on "vm:$kernel" "$OBJECTS/rejected.bpf.o" "$OBJECTS/straight.bpf.o" --json
+cp out r.json
+json r.json "[x['target'] for x in r] == ['user'] * 3 + ['vm:$kernel'] * 3"
+json r.json "[x['accepted'] for x in r] == [False, True, True] * 2 and r[0]['reason'] == r[3]['reason']"
+json r.json "all(x['emulated'] is True and x['vm']['kernel'] == '$kernel' for x in r[3:])"
