@@ -10,6 +10,7 @@
 #include "count/windows.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -131,6 +132,7 @@ static int run_rounds(struct suite *s, struct point *pt, const struct plan *plan
 
 	*ran = 0;
 	mark_ready();
+	sched_yield(); /* see mark.h */
 	for (size_t i = 0; i < nr && !err; i = end) {
 		for (end = i + 1; end < nr && (!by_arm || all[end].arm == all[i].arm); end++)
 			;

@@ -4,7 +4,8 @@
  * compiler would choose, so that an emulator's plugin sees them pass (bench/plugin). They take no
  * argument; windows are told apart by their order. The plugin counts what is executed between them,
  * without the marks themselves. One more, MARK_READY, comes once before all windows: a plugin that was told
- * to wait for it (from=ready) lets everything before run at full speed.
+ * to wait for it (from=ready) lets everything before run at full speed. The emulator first has to leave the
+ * translation that this mark is in: a system call between it and the first window sees to that.
  */
 #ifndef BPFLAB_MARK_H
 #define BPFLAB_MARK_H

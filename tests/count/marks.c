@@ -4,6 +4,7 @@
  * plugin has to find, a number a window. Without arguments the marks make sense; "nested" and "late" break
  * their order, and "unready" leaves out the mark that is to come before all windows.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 2 || strcmp(argv[1], "unready"))
 		mark_ready();
+	sched_yield(); /* see mark.h */
 	mark_begin();
 	mark_end();
 	mark_begin();
