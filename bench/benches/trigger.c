@@ -301,6 +301,13 @@ TRIGGER_BENCH(kretprobe_multi_all, "trig-kretprobe-multi-all",
 	      "trig-kretprobe-multi with an empty kretprobe.multi program on all other functions",
 	      "trigger_kretprobe_multi", .rest = "trigger_kretprobe_rest", .rest_returns = true);
 
+/* The benches of private_stack.c, driven by calls of the function that the program is attached to. */
+TRIGGER_BENCH(private_stack, "private-stack-fentry",
+	      "private-stack's function, called by a fentry program on a called function",
+	      "trigger_private_stack");
+TRIGGER_BENCH(no_private_stack, "no-private-stack-fentry",
+	      "the same in a program that may not have a private stack", "trigger_no_private_stack");
+
 /* ---- without BPF: what calls cost ---- */
 
 __attribute__((noinline, aligned(64))) static void nop_target(void)

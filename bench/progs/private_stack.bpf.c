@@ -1,56 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
  * private-stack and no-private-stack: what private stacks cost where they cost most, in functions
- * that do nothing else. One operation is one event: a function that writes to its frame and calls
- * three times another one, which writes to its own. The event is a function of its own, so that a
- * driver of another kind can cause it, too.
- *
- * Frames of 64 bytes and more of a program of this type have private stacks by the kernel's rule, if
- * the program makes no tail calls. So no_private_stack has one, which is never reached; no other
- * function is different. In all, the frames have less than 512 bytes, which is what both allow.
+ * that do nothing else. One operation is one event (private_stack.h); no function of the two programs
+ * but the main one is different.
  */
 #include "bench.bpf.h"
+#include "private_stack.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-#define EVENT_FRAME 128
-#define NOOP_FRAME 256
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u32));
-} nowhere SEC(".maps");
-
-/* Writes to the far end of a frame of @bytes. clang would make an array as small as what is used. */
-#define use_frame(bytes)                                                                           \
-	asm volatile("*(u64 *)(r10 - %[off]) = %[zero]"                                            \
-		     :                                                                             \
-		     : [off] "i"(bytes), [zero] "r"(0ull)                                          \
-		     : "memory")
-
-/* Uses its frame; 0, but clang may not know. */
-static __attribute__((noinline)) __u64 noop(void)
-{
-	__u64 zero = 0;
-
-	use_frame(NOOP_FRAME);
-	bench_opaque(zero);
-	return zero;
-}
-
-/* One event, as the program itself counts it: once. */
-static __attribute__((noinline)) __u64 event(void)
-{
-	__u64 count = 1;
-
-	use_frame(EVENT_FRAME);
-	count += noop();
-	count += noop();
-	count += noop();
-	return count;
-}
 
 struct events {
 	__u64 counted;

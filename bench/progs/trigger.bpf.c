@@ -8,6 +8,7 @@
  * Each attached program is loaded alone, for the bench that it is for.
  */
 #include "bench.bpf.h"
+#include "private_stack.h"
 
 #include <bpf/bpf_tracing.h>
 
@@ -63,6 +64,27 @@ SEC("?fentry/bpf_get_numa_node_id")
 int trigger_fentry(void *ctx)
 {
 	COUNT_IN(hits);
+	return 0;
+}
+
+/* With the event of the benches private-stack and no-private-stack. */
+SEC("?fentry/bpf_get_numa_node_id")
+int trigger_private_stack(void *ctx)
+{
+	COUNT_IN(hits);
+	event();
+	return 0;
+}
+
+__u64 tail_calls; /* 0, but the verifier may not know */
+
+SEC("?fentry/bpf_get_numa_node_id")
+int trigger_no_private_stack(void *ctx)
+{
+	if (tail_calls)
+		bpf_tail_call(ctx, &nowhere, 0);
+	COUNT_IN(hits);
+	event();
 	return 0;
 }
 

@@ -12,13 +12,15 @@ usage_error "--trig-batch-iters: none of the benches chosen takes it" run --on "
 usage_error "*nr-batch-iters*'0'*" run --on "$TARGET" private-stack --nr-batch-iters 0
 # The switch changes the code of the one program, and not that of the other.
 have user || skip "the target user does not work yet"
-for bench in private-stack no-private-stack; do
+for bench in private-stack no-private-stack private-stack-fentry no-private-stack-fentry; do
 	expect 0 "$BPFLAB" run --on user:private_stack=off --on user:private_stack=auto \
 		--on user:private_stack=on -q -w 0 -d 0.1 --rounds 8 $bench --json $bench.json
 	json $bench.json "[x['variant']['private_stack'] for x in r] == ['off', 'auto', 'on']"
 	json $bench.json "all(x['events']['counted'] == x['events']['expected'] > 0 for x in r)"
 	json $bench.json "len({x['prog']['xlated_len'] for x in r}) == 1"
 done
-json private-stack.json "r[0]['prog']['jited_len'] != r[1]['prog']['jited_len']"
-json no-private-stack.json "len({x['prog']['jited_len'] for x in r}) == 1"
+for kind in "" -fentry; do
+	json private-stack$kind.json "r[0]['prog']['jited_len'] != r[1]['prog']['jited_len']"
+	json no-private-stack$kind.json "len({x['prog']['jited_len'] for x in r}) == 1"
+done
 usage_error "*'private_stack' does not take 'perhaps'; it is auto, on or off" run --on user:private_stack=perhaps private-stack
