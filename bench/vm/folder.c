@@ -82,14 +82,13 @@ static void strip_machine(struct kernel *k)
 /* The first of the forms of @dir's that is a folder. */
 static void find_modules(struct kernel *k, const char *dir, const char *name)
 {
-	static const char *const forms[] = { "modules-%s", "lib/modules/%s" };
+	static const char *const befores[] = { "modules-", "lib/modules/" };
 
 	for (size_t i = 0; i < 2; i++) {
-		int len = snprintf(k->modules, sizeof(k->modules), "%s/", dir);
+		int len = snprintf(k->modules, sizeof(k->modules), "%s/%s%s", dir, befores[i], name);
 
 		if (len <= 0 || (size_t)len >= sizeof(k->modules))
 			break;
-		snprintf(k->modules + len, sizeof(k->modules) - (size_t)len, forms[i], name);
 		k->is_tree = is_folder(k->modules);
 		if (k->is_tree)
 			return;
