@@ -127,9 +127,13 @@ static int attach(struct uprobe_state *s, const struct uprobe_data *data)
 static int attach_or_say(struct bench_inst *inst, struct errline *e)
 {
 	const struct uprobe_data *data = inst->bench->data;
+	bool multi = data->kind == KIND_MULTI || data->kind == KIND_MULTI_RETURN;
 	int err = attach(inst->priv, data);
 
-	if ((err == -ENOTSUP || err == -524) && data->kind < KIND_MULTI)
+	if (err == -EINVAL && multi) /* an attach type that it does not know */
+		return errline_set(e, err, "cannot attach '%s' on %s: this kernel has no uprobe.multi (Linux "
+				   "6.6 has); use --on user", inst->bench->name, inst->target->spec);
+	if (err == -ENOTSUP || err == -524)
 		return errline_set(e, err, "cannot attach '%s' on %s: this kernel puts no probe on that "
 				   "instruction, or has no uprobes; try trig-uprobe-push, or use "
 				   "--on user", inst->bench->name, inst->target->spec);

@@ -96,17 +96,34 @@ static int pair(struct counts_compare *c, const char *label, const struct count_
 	return 0;
 }
 
+/* What only one side has is left out, and named. */
+static void name_rest(const struct counts_compare *c, int side)
+{
+	const struct count_target *t = &c->targets[side];
+
+	for (size_t i = 0; i < t->nr_points; i++)
+		if (!count_point_find(&c->targets[!side], t->points[i].label))
+			fprintf(stderr, "bpflab: bench '%s' is on '%s' only, and left out\n",
+				t->points[i].label, c->names[side]);
+}
+
 static int pair_targets(struct counts_compare *c, struct errline *e)
 {
 	int err = 0;
 
-	if (c->targets[0].nr_points != c->targets[1].nr_points)
-		return errline_set(e, -EPROTO, "A ran %zu benches, B %zu", c->targets[0].nr_points,
-				   c->targets[1].nr_points);
-	for (size_t i = 0; i < c->targets[0].nr_points && !err; i++)
-		err = pair(c, c->targets[0].points[i].label, &c->targets[0].points[i],
-			   &c->targets[1].points[i], e);
-	return err;
+	for (size_t i = 0; i < c->targets[0].nr_points && !err; i++) {
+		const struct count_point *a = &c->targets[0].points[i];
+		const struct count_point *b = count_point_find(&c->targets[1], a->label);
+
+		if (b)
+			err = pair(c, a->label, a, b, e);
+	}
+	if (err)
+		return err;
+	name_rest(c, 0);
+	name_rest(c, 1);
+	return c->nr_rows ? 0 : errline_set(e, -ENOENT, "'%s' and '%s' have no bench in common",
+					    c->names[0], c->names[1]);
 }
 
 static const char *program_name(const struct count_point *pt)

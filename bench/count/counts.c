@@ -95,6 +95,14 @@ int count_target_init_kernel(struct count_target *t, const char *spec, const str
 	return err ? err : count_guest_find(t, e);
 }
 
+const struct count_point *count_point_find(const struct count_target *t, const char *label)
+{
+	for (size_t i = 0; i < t->nr_points; i++)
+		if (!strcmp(t->points[i].label, label))
+			return &t->points[i];
+	return NULL;
+}
+
 void count_target_release(struct count_target *t)
 {
 	count_points_free(t->points, t->nr_points);

@@ -108,6 +108,9 @@ void count_points_free(struct count_point *points, size_t nr);
 
 /* The only run of @from becomes @to's; both are of the same bench. */
 int count_point_add(struct count_point *to, struct count_point *from, struct errline *e);
+/* The point of @t with @label, or NULL: machines do not have all the same benches. */
+const struct count_point *count_point_find(const struct count_target *t, const char *label);
+
 /* Fill in what is over all runs. */
 void count_point_summarise(struct count_point *pt);
 

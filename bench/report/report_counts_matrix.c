@@ -14,11 +14,21 @@ bool report_counts_is_matrix(const struct count_report *r)
 	return kernels && r->nr_targets > 1 && r->nr_targets < TABLE_MAX_COLS;
 }
 
-static const struct count_point *point_at(const struct count_report *r, size_t bench, size_t target)
+/* Benches of all targets, in the order in which they first occur; NULL behind the last one. */
+static const char *label_at(const struct count_report *r, size_t row)
 {
-	const struct count_target *t = &r->targets[target];
+	for (size_t k = 0; k < r->nr_targets; k++) {
+		for (size_t i = 0; i < r->targets[k].nr_points; i++) {
+			const char *label = r->targets[k].points[i].label;
+			bool seen = false;
 
-	return bench < t->nr_points ? &t->points[bench] : NULL;
+			for (size_t before = 0; before < k && !seen; before++)
+				seen = count_point_find(&r->targets[before], label);
+			if (!seen && !row--)
+				return label;
+		}
+	}
+	return NULL;
 }
 
 /*
@@ -28,12 +38,12 @@ static const struct count_point *point_at(const struct count_report *r, size_t b
 static unsigned int each_reason(const struct count_report *r, const struct count_point *end,
 				void (*fn)(FILE *f, unsigned int number, const char *text), FILE *f)
 {
-	const char *seen[64];
+	const char *seen[64], *label;
 	unsigned int nr = 0, number = 0;
 
-	for (size_t i = 0; i < r->targets[0].nr_points; i++) {
+	for (size_t i = 0; (label = label_at(r, i)) != NULL; i++) {
 		for (size_t k = 0; k < r->nr_targets; k++) {
-			const struct count_point *pt = point_at(r, i, k);
+			const struct count_point *pt = count_point_find(&r->targets[k], label);
 
 			if (!pt || !pt->failed.text[0])
 				continue;
@@ -65,20 +75,20 @@ static void put_cell(const struct count_report *r, const struct count_point *pt,
 
 int report_counts_matrix(const struct count_report *r, struct table *t)
 {
-	const char *titles[TABLE_MAX_COLS + 1] = { "insns/event" };
+	const char *titles[TABLE_MAX_COLS + 1] = { "insns/event" }, *label;
 	int err;
 
 	for (size_t k = 0; k < r->nr_targets; k++)
 		titles[k + 1] = r->targets[k].spec;
 	err = table_init(t, 1, titles);
-	for (size_t i = 0; i < r->targets[0].nr_points && !err; i++) {
+	for (size_t i = 0; !err && (label = label_at(r, i)) != NULL; i++) {
 		char(*row)[TABLE_CELL] = table_row(t);
 
 		if (!row)
 			return -ENOMEM;
-		snprintf(row[0], TABLE_CELL, "%.150s", r->targets[0].points[i].label);
+		snprintf(row[0], TABLE_CELL, "%.150s", label);
 		for (size_t k = 0; k < r->nr_targets; k++)
-			put_cell(r, point_at(r, i, k), row[k + 1]);
+			put_cell(r, count_point_find(&r->targets[k], label), row[k + 1]);
 	}
 	return err;
 }

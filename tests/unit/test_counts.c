@@ -15,6 +15,7 @@
 #include "count/counts.h"
 #include "count/kernel_symbols.h"
 #include "count/places.h"
+#include "report/report_counts_matrix.h"
 #include "stats/fraction.h"
 
 static void assert_fraction(struct fraction f, int64_t num, int64_t den)
@@ -333,9 +334,47 @@ static void verdicts(void **state)
 	}
 }
 
+/* ---- kernels across ---- */
+
+static struct count_point point_of(const char *label, int64_t net)
+{
+	struct count_point pt = { .label = label, .bench = label, .nr_runs = 1, .equal = 1 };
+
+	pt.value.net = fraction_make(net, 1);
+	if (net < 0)
+		errline_set(&pt.failed, -ENOTSUP, "it has no such thing");
+	return pt;
+}
+
+/* Machines have not all the same benches: a figure stands in the row of its name. */
+static void matrix(void **state)
+{
+	struct count_point first[] = { point_of("a", 1), point_of("b", -1), point_of("d", 4) };
+	struct count_point second[] = { point_of("a", 10), point_of("c", 30), point_of("d", 40) };
+	struct count_target targets[] = {
+		{ .spec = "vm:x", .points = first, .nr_points = 3 },
+		{ .spec = "vm:y", .points = second, .nr_points = 3 },
+	};
+	struct count_report r = { .targets = targets, .nr_targets = 2 };
+	static const char *const want[][3] = {
+		{ "insns/event", "vm:x", "vm:y" }, { "a", "1", "10" }, { "b", "[1]", "-" },
+		{ "d", "4", "40" },		   { "c", "-", "30" },
+	};
+	struct table t;
+
+	assert_int_equal(report_counts_matrix(&r, &t), 0);
+	assert_int_equal(t.nr_rows, 5);
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 3; k++)
+			assert_string_equal(t.cells[i][k], want[i][k]);
+	table_release(&t);
+	assert_null(count_point_find(&targets[0], "c"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(matrix),
 		cmocka_unit_test(fractions),   cmocka_unit_test(joined),
 		cmocka_unit_test(not_linear),  cmocka_unit_test(failed),
 		cmocka_unit_test(disagreeing), cmocka_unit_test(agreement),
