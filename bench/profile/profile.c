@@ -16,6 +16,7 @@
 #define FIRST_OPS 64
 #define BATCH_NS 1e6 /* a batch is at least as long, the ring is emptied between two */
 #define NORMAL_95 1.959964
+#define COUNTED_EVERY 4 /* batches: sampling is not to be counted */
 
 struct session {
 	struct point *pt;
@@ -25,6 +26,9 @@ struct session {
 	size_t resolved;
 	uint64_t ops; /* of a batch; 0: not known yet */
 	double ns;
+	struct counters counters;
+	uint64_t batches;
+	uint64_t counted; /* events of those that were counted */
 };
 
 /* ---- running ---- */
@@ -103,6 +107,25 @@ static int resolve(struct session *s)
 	return 0;
 }
 
+/* One batch, under the sampler or counted. */
+static int observe_batch(struct session *s, struct sampler *sampler, struct errline *e)
+{
+	uint64_t before = s->out->events;
+	int err;
+
+	if (s->batches++ % COUNTED_EVERY) {
+		sampler_start(sampler);
+		err = run_batch(s, s->ops, e);
+		sampler_stop(sampler);
+		return err;
+	}
+	counters_start(&s->counters);
+	err = run_batch(s, s->ops, e);
+	counters_stop(&s->counters);
+	s->counted += s->out->events - before;
+	return err;
+}
+
 static int run_slice(struct session *s, struct sampler *sampler, struct errline *e)
 {
 	struct bench_inst *inst = &s->pt->inst;
@@ -116,9 +139,7 @@ static int run_slice(struct session *s, struct sampler *sampler, struct errline 
 	while (!err && spent < SLICE_S * 1e9) {
 		double begin = cpu_ns();
 
-		sampler_start(sampler);
-		err = run_batch(s, s->ops, e);
-		sampler_stop(sampler);
+		err = observe_batch(s, sampler, e);
 		spent += cpu_ns() - begin;
 		if (!err && sampler_drain(sampler, &s->samples))
 			err = errline_set(e, -ENOMEM, "out of memory");
@@ -195,6 +216,16 @@ static int count(struct session *s, const struct symbols *symbols)
 	return 0;
 }
 
+static void read_counters(const struct session *s)
+{
+	struct profile *p = s->out;
+
+	p->nr_counters = s->counted ? counters_read(&s->counters, p->counters) : 0;
+	p->no_pmu = s->counters.no_pmu;
+	for (size_t i = 0; i < p->nr_counters; i++)
+		p->counters[i].value /= (double)s->counted;
+}
+
 static int count_all(struct session *sessions, size_t nr, struct errline *e)
 {
 	struct symbols *symbols;
@@ -218,6 +249,7 @@ int profile_run(struct point *const *points, size_t nr, double seconds, struct p
 {
 	struct session *sessions = calloc(nr, sizeof(*sessions));
 	struct sampler *sampler = NULL;
+	size_t opened = 0;
 	int err;
 
 	memset(out, 0, nr * sizeof(*out));
@@ -226,6 +258,8 @@ int profile_run(struct point *const *points, size_t nr, double seconds, struct p
 	err = sampler_open(&sampler, e);
 	for (size_t i = 0; i < nr && !err; i++) {
 		sessions[i] = (struct session){ .pt = points[i], .out = &out[i] };
+		counters_open(&sessions[i].counters);
+		opened++;
 		out[i].point = points[i];
 		snprintf(out[i].label, sizeof(out[i].label), "%s", points[i]->label);
 		snprintf(out[i].target, sizeof(out[i].target), "%s", points[i]->inst.target->spec);
@@ -237,6 +271,10 @@ int profile_run(struct point *const *points, size_t nr, double seconds, struct p
 	sampler_close(sampler);
 	if (!err)
 		err = count_all(sessions, nr, e);
+	for (size_t i = 0; i < opened; i++) {
+		read_counters(&sessions[i]);
+		counters_close(&sessions[i].counters);
+	}
 	for (size_t i = 0; i < nr; i++) {
 		free(sessions[i].samples.addrs);
 		free(sessions[i].symbols);

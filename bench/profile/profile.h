@@ -15,6 +15,7 @@
 
 #include "errline.h"
 #include "measure/suite.h"
+#include "profile/counters.h"
 #include "profile/symbols.h"
 
 struct profile_row {
@@ -34,6 +35,9 @@ struct profile {
 	double seconds;
 	double ns_per_event;      /* all of it: nothing is subtracted */
 	char sampler[160];
+	struct counter_value counters[COUNTERS_MAX]; /* per event, in batches without samples */
+	size_t nr_counters;
+	bool no_pmu;
 };
 
 /*

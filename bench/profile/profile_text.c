@@ -21,6 +21,36 @@ static void print_head(FILE *f, const struct profile *p)
 	fprintf(f, "(%s%s)\n", p->sampler, p->lost ? "; some were lost" : "");
 }
 
+/* A value of another profile, or NAN. */
+static double counter_of(const struct profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->nr_counters; i++)
+		if (!strcmp(p->counters[i].name, name))
+			return p->counters[i].value;
+	return NAN;
+}
+
+/* Counters per event: of one profile, or with @b of two and the difference. */
+static void print_counters(FILE *f, const struct profile *a, const struct profile *b)
+{
+	if (!a->nr_counters)
+		return;
+	fprintf(f, "\ncounted per event, in batches of their own%s:\n",
+		a->no_pmu ? " (no PMU here: nothing of the processor's)" : "");
+	for (size_t i = 0; i < a->nr_counters; i++) {
+		const struct counter_value *c = &a->counters[i];
+		double other = b ? counter_of(b, c->name) : NAN;
+
+		fprintf(f, "%9.3f", c->value);
+		if (!isnan(other))
+			fprintf(f, "  %9.3f  %+9.3f", other, other - c->value);
+		fprintf(f, "  %s%s", c->name, strcmp(c->name, "task-clock") ? "" : " (ns)");
+		if (c->share < 0.995)
+			fprintf(f, ", extrapolated from %.0f %% of the time", 100 * c->share);
+		fputc('\n', f);
+	}
+}
+
 void profile_print(FILE *f, const struct profile *p)
 {
 	uint64_t rest = 0;
@@ -42,6 +72,7 @@ void profile_print(FILE *f, const struct profile *p)
 		fprintf(f, "%6.1f %%  %16s  %9.3f  %-10s  symbols below %.1f %% each\n",
 			100 * (double)rest / (double)p->samples, "",
 			(double)rest / (double)p->samples * p->ns_per_event, "", 100 * LEAST_SHARE);
+	print_counters(f, p, NULL);
 }
 
 /* ---- differences ---- */
@@ -126,6 +157,7 @@ void profile_print_diff(FILE *f, const struct profile *a, const struct profile *
 			print_change(f, &changes[i]);
 	fprintf(f, "%9.3f  %9.3f  %+9.3f  %9s    %-10s  all\n", a->ns_per_event, b->ns_per_event, total,
 		"", "");
+	print_counters(f, a, b);
 	free(changes);
 }
 
@@ -133,7 +165,12 @@ void profile_print_diff(FILE *f, const struct profile *a, const struct profile *
 
 int profile_json(FILE *f, const struct profile *p)
 {
-	json_t *rows = json_array(), *o;
+	json_t *rows = json_array(), *counters = json_object(), *o;
+
+	for (size_t i = 0; i < p->nr_counters; i++)
+		json_object_set_new(counters, p->counters[i].name,
+				    json_pack("{s:o, s:f}", "per_event", number(p->counters[i].value),
+					      "share", p->counters[i].share));
 
 	for (size_t i = 0; i < p->nr_rows; i++) {
 		const struct profile_row *row = &p->rows[i];
@@ -144,13 +181,14 @@ int profile_json(FILE *f, const struct profile *p)
 			row->share, "ci95", row->low, row->high, "ns_per_event",
 			number(row->share * p->ns_per_event)));
 	}
-	o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:f, s:o, s:s, s:o}", "schema",
+	o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:f, s:o, s:s, s:o, s:o, s:b}", "schema",
 		      "bpflab.profile/1", "bench", p->point->inst.bench->name, "label", p->label, "target",
 		      p->point->inst.target->spec, "variant",
 		      report_json_variant(p->point->inst.target), "params",
 		      report_json_params(&p->point->inst), "samples", (json_int_t)p->samples, "lost",
 		      (json_int_t)p->lost, "events", (json_int_t)p->events, "seconds", p->seconds,
-		      "ns_per_event", number(p->ns_per_event), "sampler", p->sampler, "rows", rows);
+		      "ns_per_event", number(p->ns_per_event), "sampler", p->sampler, "rows", rows, "counters",
+		      counters, "no_pmu", p->no_pmu);
 	return json_line_put(f, o);
 }
 
@@ -167,6 +205,25 @@ static bool read_row(struct profile_row *row, const json_t *o)
 	row->low = json_number_value(json_array_get(ci, 0));
 	row->high = json_number_value(json_array_get(ci, 1));
 	return row->symbol.kind < CODE_KINDS && row->samples && isfinite(row->share);
+}
+
+/* Those that make no sense are left out. */
+static void read_counters(struct profile *p, const json_t *counters)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)counters, name, value) {
+		struct counter_value *c = &p->counters[p->nr_counters];
+
+		if (p->nr_counters == COUNTERS_MAX)
+			break;
+		snprintf(c->name, sizeof(c->name), "%s", name);
+		record_clean(c->name);
+		c->value = record_number(value, "per_event");
+		c->share = record_number(value, "share");
+		p->nr_counters += isfinite(c->value) && c->share > 0 && c->share <= 1;
+	}
 }
 
 static uint64_t whole(const json_t *o, const char *key)
@@ -187,6 +244,8 @@ int profile_read(struct profile *p, const json_t *o, struct errline *e)
 	record_clean(p->label);
 	record_clean(p->sampler);
 	p->emulated = json_is_true(json_object_get(o, "emulated"));
+	p->no_pmu = json_is_true(json_object_get(o, "no_pmu"));
+	read_counters(p, json_object_get(o, "counters"));
 	p->samples = whole(o, "samples");
 	p->lost = whole(o, "lost");
 	p->events = whole(o, "events");
