@@ -68,7 +68,7 @@ static bool no_regions;                 /* refused, or of no use on an emulator 
 static bool rewrite_seen;               /* asked once */
 static _Atomic bool emulated;           /* and the answer was no */
 static bool atfork_done;
-static _Atomic size_t last_below = BPFU_PACK_SIZE; /* where the last image of its own was put */
+static _Atomic size_t last_off[2];      /* where the last image of its own was put: below, above */
 
 /* ---- bitmaps ---- */
 
@@ -141,19 +141,23 @@ static size_t distance_of(int fd, size_t size)
 	return BPFU_ROUND_UP(size, fd >= 0 ? BPFU_PACK_SIZE : (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Below our code: above it a heap may have to grow. NULL if there is no room from @from on. */
-static void *map_below(int fd, size_t size, int prot, size_t from)
+/*
+ * On one side of our code, as near as there is room from @from on; NULL if there is none. Images of their own
+ * begin where the last one was put.
+ */
+static void *map_side(int fd, size_t size, int prot, size_t from, bool above)
 {
 	uintptr_t anchor = (uintptr_t)bpfu_pack_map_near & ~(BPFU_PACK_SIZE - 1);
 	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 	const size_t step = distance_of(fd, size);
 
-	for (size_t below = from + step; below < REACH - 2 * step && below < anchor; below += step) {
-		void *p = mmap((void *)(anchor - below), size, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
+	for (size_t off = from + step; off < REACH - 2 * step && (above || off < anchor); off += step) {
+		void *at = (void *)(above ? anchor + off : anchor - off);
+		void *p = mmap(at, size, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
 
-		if (p == (void *)(anchor - below)) {
+		if (p == at) {
 			if (fd < 0)
-				atomic_store(&last_below, below);
+				atomic_store(&last_off[above], off);
 			return p;
 		}
 		if (p != MAP_FAILED) /* a kernel that does not know MAP_FIXED_NOREPLACE */
@@ -164,6 +168,26 @@ static void *map_below(int fd, size_t size, int prot, size_t from)
 	return NULL;
 }
 
+/*
+ * Below our code: above it a heap may have to grow. An executable with fixed addresses has nothing
+ * below it: leave the heap half of what can be reached.
+ */
+static void *map_either_side(int fd, size_t size, int prot)
+{
+	static const size_t starts[] = { BPFU_PACK_SIZE, REACH / 2 };
+	void *p = NULL;
+
+	for (int above = 0; above < 2 && !p; above++) {
+		size_t last = atomic_load(&last_off[above]);
+
+		if (fd < 0 && last)
+			p = map_side(fd, size, prot, last, above);
+		if (!p)
+			p = map_side(fd, size, prot, starts[above], above);
+	}
+	return p;
+}
+
 void *bpfu_pack_map_near(int fd, size_t size, int prot)
 {
 	const size_t step = BPFU_ROUND_UP(size, BPFU_PACK_SIZE);
@@ -172,9 +196,7 @@ void *bpfu_pack_map_near(int fd, size_t size, int prot)
 	uint8_t *room;
 	void *p;
 
-	p = fd < 0 ? map_below(fd, size, prot, atomic_load(&last_below)) : NULL;
-	if (!p)
-		p = map_below(fd, size, prot, BPFU_PACK_SIZE);
+	p = map_either_side(fd, size, prot);
 	if (p)
 		return p;
 	/* Anywhere, but aligned: cut it from more than is needed. */

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The trigger benches: the attached program sees every call, whoever else is attached in the same run.
-[ "$(uname -m)" = x86_64 ] || skip "programs on functions need x86-64"
 names="trig-kernel-count trig-fentry trig-fexit trig-kprobe trig-kretprobe trig-kprobe-multi \
 	trig-kretprobe-multi trig-fmodret trig-rawtp trig-tp"
 expect 0 quick $names trig-usermode-count trig-syscall-count --json r.json
