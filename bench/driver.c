@@ -47,6 +47,10 @@ int driver_load_error(struct errline *e, int err, const char *what, const char *
 
 	/* libbpf has error numbers of its own beyond errno's. */
 	libbpf_strerror(err, reason, sizeof(reason));
+	if (strstr(detail, "kernel BTF"))
+		return errline_set(e, err, "cannot load '%s' on %s: this kernel has no BTF "
+				   "(CONFIG_DEBUG_INFO_BTF), which the program needs; take one that has, "
+				   "or --on user", what, target);
 	switch (-err) {
 	case EPERM:
 		return errline_set(e, err, "cannot load '%s' on %s: no permission; run as root or with "
