@@ -46,4 +46,10 @@ int bisect_usage_status(int argc, char **argv);
 /* "bpflab: …" on standard error. */
 void print_error(const struct errline *e);
 
+/*
+ * How a command ends: the exit status of the signal that came, if one did; @status if @err is 0; otherwise
+ * EXIT_USAGE, with the line @e.
+ */
+int command_end(int err, int status, const struct errline *e);
+
 #endif

@@ -15,6 +15,16 @@ void print_error(const struct errline *e)
 	fprintf(stderr, "bpflab: %s\n", e->text);
 }
 
+int command_end(int err, int status, const struct errline *e)
+{
+	if (interrupt_signal())
+		return EXIT_INTERRUPTED + interrupt_signal();
+	if (!err)
+		return status;
+	print_error(e);
+	return EXIT_USAGE;
+}
+
 /* `bpflab help CMD` is `bpflab CMD --help`. */
 static int cmd_help(const struct opts *opts)
 {

@@ -204,10 +204,5 @@ int cmd_run_beside_vm(const struct opts *opts)
 	if (!err && !status && !opts->print_command)
 		err = write_views(&b, &e);
 	json_decref(b.results);
-	if (interrupt_signal())
-		return EXIT_INTERRUPTED + interrupt_signal();
-	if (!err)
-		return status;
-	print_error(&e);
-	return EXIT_USAGE;
+	return command_end(err, status, &e);
 }

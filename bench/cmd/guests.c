@@ -10,7 +10,6 @@
 #include "measure/object.h"
 #include "measure/progress.h"
 #include "target.h"
-#include "util/interrupt.h"
 #include "util/output.h"
 #include "vm/guest.h"
 
@@ -143,10 +142,5 @@ int guests_pass_on(const struct opts *opts)
 	guest_command_release(&c);
 	if (!err)
 		err = output_flush_stdout(&e);
-	if (interrupt_signal())
-		return EXIT_INTERRUPTED + interrupt_signal();
-	if (!err)
-		return status;
-	print_error(&e);
-	return EXIT_USAGE;
+	return command_end(err, status, &e);
 }

@@ -7,7 +7,6 @@
 #include "cmd/guests.h"
 #include "commands.h"
 #include "target.h"
-#include "util/interrupt.h"
 #include "util/json_line.h"
 #include "util/output.h"
 #include "util/suggest.h"
@@ -351,10 +350,5 @@ int cmd_kernel(const struct opts *opts)
 		err = exec_in_guest(opts, &status, &e);
 	if (!err)
 		err = output_flush_stdout(&e);
-	if (interrupt_signal())
-		return EXIT_INTERRUPTED + interrupt_signal();
-	if (!err)
-		return status;
-	print_error(&e);
-	return EXIT_USAGE;
+	return command_end(err, status, &e);
 }

@@ -11,7 +11,6 @@
 #include "commands.h"
 #include "profile/profile.h"
 #include "target.h"
-#include "util/interrupt.h"
 #include "util/json_line.h"
 #include "util/output.h"
 
@@ -145,10 +144,5 @@ int cmd_profile_vm(const struct opts *opts)
 	struct errline e = { "" };
 	int status = EXIT_OK, err = profile(opts, &status, &e);
 
-	if (interrupt_signal())
-		return EXIT_INTERRUPTED + interrupt_signal();
-	if (!err)
-		return status;
-	print_error(&e);
-	return EXIT_USAGE;
+	return command_end(err, status, &e);
 }

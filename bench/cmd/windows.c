@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "count/windows.h"
 #include "dump/dump_view.h"
-#include "util/interrupt.h"
 #include "util/output.h"
 
 #define DEFAULT_ROUNDS 1
@@ -95,10 +94,5 @@ int cmd_windows(const struct opts *opts)
 	int err = run(&suite, opts, &e);
 
 	suite_release(&suite);
-	if (interrupt_signal())
-		return EXIT_INTERRUPTED + interrupt_signal();
-	if (!err)
-		return EXIT_OK;
-	print_error(&e);
-	return EXIT_USAGE;
+	return command_end(err, EXIT_OK, &e);
 }

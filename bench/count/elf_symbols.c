@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/items_up_to.h"
+
 static void add(struct elf_symbols *s, const GElf_Sym *sym, const char *name)
 {
 	if (s->nr == s->max) {
@@ -80,15 +82,7 @@ void elf_symbols_release(struct elf_symbols *s)
 
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s->nr;
+	size_t lo = items_up_to(s->items, s->nr, sizeof(*s->items), addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->items[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && addr - s->items[lo - 1].addr < s->items[lo - 1].size ? &s->items[lo - 1] : NULL;
 }

@@ -8,7 +8,7 @@
 
 struct elf_symbols {
 	struct elf_symbol {
-		uint64_t addr, size;
+		uint64_t addr, size; /* addr first, for items_up_to() */
 		char *name;
 	} *items; /* by address */
 	size_t nr, max;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/items_up_to.h"
+
 #define FAR 0x10000 /* no function is larger */
 
 /* ---- inside ---- */
@@ -137,16 +139,8 @@ void kernel_symbols_release(struct kernel_symbols *s)
 
 const char *kernel_symbols_find(const struct kernel_symbols *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s->nr;
+	size_t lo = items_up_to(s->items, s->nr, sizeof(*s->items), addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->items[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || addr - s->items[lo - 1].addr >= FAR)
 		return NULL;
 	/* the first of those at that address */

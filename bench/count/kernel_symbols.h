@@ -20,7 +20,7 @@ int kernel_symbols_read(struct text_buf *image, struct text_buf *made, struct er
 
 struct kernel_symbols {
 	struct kernel_symbol {
-		uint64_t addr;
+		uint64_t addr; /* first, for items_up_to() */
 		const char *name; /* of the source: without what a compiler added, or a number of an object */
 	} *items; /* by address */
 	size_t nr, max;

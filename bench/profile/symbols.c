@@ -23,12 +23,13 @@
 #include "dump/dump_prog.h"
 #include "machine/kallsyms.h"
 #include "target.h"
+#include "util/items_up_to.h"
 
 /* The linker's: where the code of this program begins and ends. */
 extern const char __executable_start, etext;
 
 struct range {
-	uint64_t start, end;
+	uint64_t start, end; /* start first, for items_up_to() */
 	bool is_local; /* a static function */
 	struct code_symbol symbol;
 };
@@ -276,16 +277,8 @@ void symbols_close(struct symbols *s)
 
 static const struct range *range_at(const struct symbols *s, uint64_t addr)
 {
-	size_t low = 0, high = s->nr;
+	size_t low = items_up_to(s->ranges, s->nr, sizeof(*s->ranges), addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->ranges[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && addr < s->ranges[low - 1].end ? &s->ranges[low - 1] : NULL;
 }
 

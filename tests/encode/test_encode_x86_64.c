@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "jit/x86_64/encode.h"
+#include "jit/x86_64/encode_vec.h"
 
 static const char *const names64[] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 				       "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };

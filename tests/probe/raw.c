@@ -15,21 +15,13 @@
 #include "obj/obj.h"
 #include "probe/extent.h"
 #include "probe/outline.h"
+#include "raw.h"
 #include "util/uapi.h"
 
 #define SELF "/proc/self/exe"
 #define PLACES_MAX 256
 
-static int failures, map_fd;
-
-static void expect(int line, const char *what, int64_t got, int64_t want)
-{
-	if (got == want)
-		return;
-	failures++;
-	printf("line %d: %s: got %lld, want %lld\n", line, what, (long long)got, (long long)want);
-}
-#define expect_eq(got, want) expect(__LINE__, #got, (int64_t)(got), (int64_t)(want))
+static int map_fd;
 
 /* ---- the function ---- */
 
@@ -108,15 +100,6 @@ BPFU_PROBE_ENTRY static long registered(long a)
 
 /* ---- a program that counts, and its links ---- */
 
-static int bpf(int cmd, union bpf_attr *attr)
-{
-	int ret = bpfu_bpf(cmd, attr, sizeof(*attr));
-
-	if (ret < 0)
-		printf("bpf(%d): %s\n", cmd, strerror(-ret));
-	return ret;
-}
-
 static int load(void)
 {
 	union bpf_attr map = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
@@ -164,12 +147,6 @@ static int attach(int prog, const uint64_t *offsets, uint32_t cnt, uint32_t flag
 		   .multi_flags = flags };
 
 	return bpfu_bpf(BPF_LINK_CREATE, (union bpf_attr *)&attr, sizeof(attr));
-}
-
-static void detach(int link)
-{
-	bpfu_fd_closing(link);
-	close(link);
 }
 
 /* Where the file has @addr; asked before anything is attached, which may move pages. */

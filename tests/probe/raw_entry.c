@@ -18,6 +18,7 @@
 #include "bpfu/bpfu.h"
 #include "btf/func.h"
 #include "obj/obj.h"
+#include "raw.h"
 #include "util/uapi.h"
 
 #define ARGS 10
@@ -32,16 +33,7 @@
 #define PC offsetof(struct user_pt_regs, pc)
 #endif
 
-static int failures, map_fd;
-
-static void expect(int line, const char *what, int64_t got, int64_t want)
-{
-	if (got == want)
-		return;
-	failures++;
-	printf("line %d: %s: got %lld, want %lld\n", line, what, (long long)got, (long long)want);
-}
-#define expect_eq(got, want) expect(__LINE__, #got, (int64_t)(got), (int64_t)(want))
+static int map_fd;
 
 /* ---- the functions ---- */
 
@@ -97,15 +89,6 @@ static __attribute__((noinline)) long call_many(void)
 
 /* What programs add up, in the one map: each in words of its own. */
 enum { SUM, RUNS, RETURNED, RETURNS, WORDS };
-
-static int bpf(int cmd, union bpf_attr *attr)
-{
-	int ret = bpfu_bpf(cmd, attr, sizeof(*attr));
-
-	if (ret < 0)
-		printf("bpf(%d): %s\n", cmd, strerror(-ret));
-	return ret;
-}
 
 static void make_map(void)
 {
@@ -194,12 +177,6 @@ static int attach_multi(int prog, const char *sym, bool is_return)
 		   .syms = (uintptr_t)&sym };
 
 	return bpfu_bpf(BPF_LINK_CREATE, (union bpf_attr *)&attr, sizeof(attr));
-}
-
-static void detach(int fd)
-{
-	bpfu_fd_closing(fd);
-	close(fd);
 }
 
 /* ---- the tests ---- */

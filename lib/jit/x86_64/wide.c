@@ -16,6 +16,7 @@
  * writes before it reads it.
  */
 #include "jit/idiom.h"
+#include "jit/x86_64/encode_vec.h"
 #include "jit/x86_64/lower.h"
 
 #define VECTOR 16

@@ -16,7 +16,7 @@
  * handlers leave it alone as well. A lean thunk saves only what it has to restore. Of rflags the ABI promises nothing at an entry; a constant stands
  * for them.
  */
-#include "jit/x86_64/encode.h"
+#include "jit/x86_64/encode_vec.h"
 #include "probe/x86_64/thunk.h"
 
 #define FRAME 192
