@@ -65,7 +65,19 @@ static void print_rows(FILE *f, const struct historical *h)
 	free(cells);
 }
 
-void report_historical_table(FILE *f, const struct historical *h, bool quiet)
+static void print_sentence(FILE *f, const struct historical *h)
+{
+	const struct historical_row *row = &h->rows[0];
+	struct effect effect = row->effect;
+	const struct compare_sentence s = { row->label, row->verdict, &effect, h->margin, 0, "runs" };
+	char text[512];
+
+	effect.n = row->side[0].runs + row->side[1].runs;
+	compare_text_sentence(text, sizeof(text), &s);
+	fputs(text, f);
+}
+
+static void print_summary(FILE *f, const struct historical *h)
 {
 	size_t counts[NR_VERDICTS] = { 0 };
 
@@ -73,6 +85,14 @@ void report_historical_table(FILE *f, const struct historical *h, bool quiet)
 		counts[h->rows[i].verdict]++;
 	fprintf(f, "Of %zu stored benches in B: ", h->nr_rows);
 	report_compare_counts(f, counts, h->margin);
+}
+
+void report_historical_table(FILE *f, const struct historical *h, bool quiet)
+{
+	if (h->nr_rows == 1)
+		print_sentence(f, h);
+	else
+		print_summary(f, h);
 	fprintf(f, "; measured at other times, not side by side.\nA: %s   B: %s\n\n", h->paths[0],
 		h->paths[1]);
 	print_rows(f, h);
