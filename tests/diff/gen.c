@@ -415,9 +415,10 @@ static bool generate(struct diff_case *c, uint64_t seed, int scale)
 	return !g.overflow;
 }
 
+/* Three of four are short: they cost a third, and what fails mostly fails in a few instructions. */
 void case_generate(struct diff_case *c, uint64_t seed)
 {
-	for (int scale = 1; !generate(c, seed, scale); scale *= 2)
+	for (int scale = rng_mix(seed ^ 0x5ca1e) % 4 ? 4 : 1; !generate(c, seed, scale); scale *= 2)
 		;
 }
 
