@@ -5,6 +5,7 @@
 #include "bpfu/bpfu.h"
 #include "commands.h"
 #include "opts.h"
+#include "opts_pairs.h"
 #include "util/interrupt.h"
 #include "util/libbpf_log.h"
 #include "util/output.h"
@@ -64,6 +65,10 @@ static int run_command(const struct opts *opts)
 	if (opts->help && opts->command != CMD_HELP) {
 		opts_print_help(stdout, opts->command);
 		return output_flush_stdout(&e) ? EXIT_USAGE : EXIT_OK;
+	}
+	if (opts_check_pairs(opts, &e)) {
+		print_error(&e);
+		return EXIT_USAGE;
 	}
 	switch (opts->command) {
 	case CMD_LIST:

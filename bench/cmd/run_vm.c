@@ -79,8 +79,11 @@ struct taker {
 static int take_line(json_t *o, size_t line, void *ctx, struct errline *e)
 {
 	struct taker *t = ctx;
-	char where[400];
+	char where[400], command[2048];
 
+	/* The command of the inside would measure its `host`. */
+	opts_command_text(t->run->opts, strtoull(record_text(o, "seed"), NULL, 0), command, sizeof(command));
+	json_object_set_new(o, "command", json_string(command));
 	snprintf(where, sizeof(where), "%.200s: line %zu of its results", t->label, line);
 	return records_add(&t->run->list, o, 0, RECORD_RESULT | RECORD_UNAVAILABLE, where, e);
 }

@@ -10,6 +10,7 @@ expect 0 timeout 110 "$BPFLAB" run arr-inc --on "vm:$kernel" -d 0.3 -w 0 --round
 in_out "EMULATED ns/event*"
 in_out "arr-inc * [0-9]*"
 json r.json "len(r) == 1 and r[0]['target'] == 'vm:$kernel' and r[0]['emulated'] is True"
+json r.json "r[0]['command'].startswith('bpflab run arr-inc --on vm:$kernel -d 0.3')" # not the one of the inside
 json r.json "r[0]['events']['expected'] == r[0]['events']['counted'] == r[0]['events']['left_behind'] > 0"
 json r.json "r[0]['vm']['release'] == r[0]['env']['kernel'] and r[0]['vm']['kernel'] == '$kernel'"
 expect 0 "$BPFLAB" report r.json --markdown -

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "opts_pairs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "result/record.h"
+
+static bool is_guest(const char *target)
+{
+	return !strcmp(target, "vm") || !strncmp(target, "vm:", 3);
+}
+
+static bool has_guest(const struct opts_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (is_guest(list->items[i]))
+			return true;
+	return false;
+}
+
+/* Whether a guest may be booted. */
+static bool boots(const struct opts *opts)
+{
+	if (opts->command & (CMD_KERNEL | CMD_BISECT) || has_guest(&opts->on) || has_guest(&opts->diff))
+		return true;
+	for (size_t i = 0; opts->command == CMD_COMPARE && i < opts->nr_bench_args && i < 2; i++)
+		if (is_guest(opts->args[i]))
+			return true;
+	return false;
+}
+
+static bool is_verb(const struct opts *opts, unsigned int command, const char *verb)
+{
+	return opts->command != command || (opts->nr_args && !strcmp(opts->args[0], verb));
+}
+
+/* A command line with two result files has counts if the files do. */
+static bool counts(const struct opts *opts)
+{
+	return opts->command == CMD_BISECT || opts->count || opts->counts ||
+	       (opts->command == CMD_COMPARE && opts->nr_args && records_is_file(opts->args[0]));
+}
+
+int opts_check_pairs(const struct opts *opts, struct errline *e)
+{
+	const bool guest = boots(opts);
+	const struct {
+		const char *name;
+		bool given, fits;
+		const char *with;
+	} pairs[] = {
+		{ "runs", opts->runs, counts(opts), "goes with --count=insns; -d and --rounds say how long time is measured" },
+		{ "ascii", opts->ascii, opts->markdown || opts->text, "goes with --markdown or --text" },
+		{ "timeout", opts->timeout > 0, guest || counts(opts), "goes with a target vm:KERNEL or with --count=insns" },
+		{ "qemu-args", opts->qemu_args, guest, "goes with a target vm:KERNEL" },
+		{ "print-command", opts->print_command, guest, "goes with a target vm:KERNEL" },
+		{ "initrd", opts->initrd, opts->print_command, "goes with --print-command" },
+		{ "modules", opts->modules, is_verb(opts, CMD_KERNEL, "add"), "is for bpflab kernel add" },
+		{ "config", opts->config, is_verb(opts, CMD_KERNEL, "add"), "is for bpflab kernel add" },
+		{ "mirror", opts->mirror, is_verb(opts, CMD_KERNEL, "fetch"), "is for bpflab kernel fetch" },
+		{ "file", opts->files.nr, is_verb(opts, CMD_KERNEL, "exec"), "is for bpflab kernel exec" },
+		{ "keep", opts->keep, is_verb(opts, CMD_HISTORY, "prune"), "is for bpflab history prune" },
+		{ "older-than", opts->days, is_verb(opts, CMD_HISTORY, "prune"), "is for bpflab history prune" },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (pairs[i].given && !pairs[i].fits)
+			return errline_set(e, -EINVAL, "--%s %s", pairs[i].name, pairs[i].with);
+	return 0;
+}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What would have no effect is refused; beside what it belongs to, it is not.
+usage_error "--runs goes with --count=insns*" run --on "$TARGET" --runs 3 arr-inc
+usage_error "--runs goes with --count=insns*" compare --runs 3 "$TARGET" "$TARGET" arr-inc
+usage_error "--ascii goes with --markdown or --text" run --on "$TARGET" --ascii arr-inc
+usage_error "--timeout goes with a target vm:KERNEL or with --count=insns" run --on "$TARGET" --timeout 5 arr-inc
+usage_error "--qemu-args goes with a target vm:KERNEL" profile --on "$TARGET" --qemu-args "-d int" arr-inc
+usage_error "--print-command goes with a target vm:KERNEL" compare --print-command "$TARGET" "$TARGET" arr-inc
+usage_error "--initrd goes with --print-command" run --on vm:6.12 --initrd f arr-inc
+usage_error "--modules is for bpflab kernel add" kernel list --modules d
+usage_error "--config is for bpflab kernel add" kernel list --config f
+usage_error "--mirror is for bpflab kernel fetch" kernel list --mirror m
+usage_error "--file is for bpflab kernel exec" kernel list --file f
+usage_error "--keep is for bpflab history prune" history show --keep 3
+usage_error "--older-than is for bpflab history prune" history show --older-than 3
+expect 0 "$BPFLAB" run --on "$TARGET" -d 0.1 -w 0 --rounds 3 -q --ascii --text text arr-inc
+[ -s text ] || die "no text"
