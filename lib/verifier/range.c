@@ -204,6 +204,18 @@ static void whole_from_low(struct bpfu_range *r)
 	}
 }
 
+/* Bits and interval may have one value in common, as multiples of 8 have in 41 … 55. */
+static void only_common_value(struct bpfu_range *r)
+{
+	uint64_t only, next;
+
+	if (r->umin > r->umax || !bpfu_tnum_at_least(r->var, r->umin, &only) || only > r->umax)
+		return;
+	if (only != r->umax && bpfu_tnum_at_least(r->var, only + 1, &next) && next <= r->umax)
+		return;
+	r->var = bpfu_tnum_const(only);
+}
+
 void bpfu_range_sync(struct bpfu_range *r)
 {
 	intervals_from_bits(r);
@@ -214,6 +226,7 @@ void bpfu_range_sync(struct bpfu_range *r)
 		whole_from_low(r);
 	}
 	bits_from_intervals(r);
+	only_common_value(r);
 	intervals_from_bits(r);
 }
 

@@ -134,6 +134,31 @@ struct bpfu_tnum bpfu_tnum_with_subreg(struct bpfu_tnum a, struct bpfu_tnum low)
 		    (a.mask & ~(uint64_t)UINT32_MAX) | (uint32_t)low.mask);
 }
 
+/*
+ * The highest known bit in which @min differs decides. If @a has it, all above is as in @min and the unknown bits
+ * below are 0. If @min has it, the number made of the unknown bits above it has to be one more.
+ */
+bool bpfu_tnum_at_least(struct bpfu_tnum a, uint64_t min, uint64_t *v)
+{
+	uint64_t differs = (min ^ a.value) & ~a.mask, top, below, above;
+
+	if (!differs) {
+		*v = min;
+		return true;
+	}
+	top = 1ULL << (63 - __builtin_clzll(differs));
+	below = top | (top - 1);
+	above = min & a.mask & ~below;
+	if (!(a.value & top)) {
+		/* Known bits all set, so that the carry runs through them. */
+		above = ((min | ~a.mask | below) + 1) & a.mask & ~below;
+		if (above <= (min & a.mask & ~below))
+			return false;
+	}
+	*v = a.value | above;
+	return true;
+}
+
 bool bpfu_tnum_is_aligned(struct bpfu_tnum a, uint64_t size)
 {
 	return !((a.value | a.mask) & (size - 1));

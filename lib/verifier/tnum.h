@@ -69,6 +69,9 @@ bool bpfu_tnum_in(struct bpfu_tnum a, struct bpfu_tnum b);
 /* High half of @a, low half of @low. */
 struct bpfu_tnum bpfu_tnum_with_subreg(struct bpfu_tnum a, struct bpfu_tnum low);
 
+/* The smallest value of @a that is at least @min, in @v; false if there is none. */
+bool bpfu_tnum_at_least(struct bpfu_tnum a, uint64_t min, uint64_t *v);
+
 /* All values are multiples of @size (a power of two). */
 bool bpfu_tnum_is_aligned(struct bpfu_tnum a, uint64_t size);
 

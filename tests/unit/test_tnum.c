@@ -197,12 +197,35 @@ static void test_random(void **state)
 	}
 }
 
+static void test_at_least_exhaustive(void **state)
+{
+	for (unsigned int i = 0; i < COUNT; i++) {
+		/* The same at the other end, where the bits above the top do not wrap to a match. */
+		for (unsigned int shift = 0; shift <= 64 - BITS; shift += 64 - BITS) {
+			struct bpfu_tnum t = bpfu_tnum_lsh(nth(i), shift);
+
+			for (uint64_t min = 0; min < 1u << BITS; min++) {
+				uint64_t want = min, v = 0;
+				bool some;
+
+				while (want < 1u << BITS && !has(nth(i), want))
+					want++;
+				some = bpfu_tnum_at_least(t, min << shift, &v);
+				assert_int_equal(some, want < 1u << BITS);
+				if (some)
+					assert_int_equal(v, want << shift);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_binary_exhaustive),
 		cmocka_unit_test(test_relations_exhaustive),
 		cmocka_unit_test(test_range_exhaustive),
+		cmocka_unit_test(test_at_least_exhaustive),
 		cmocka_unit_test(test_random),
 	};
 
