@@ -33,17 +33,16 @@ static int alu_unary(struct bpfu_env *env, const struct bpf_insn *insn)
 		return err;
 	if (insn->dst_reg == BPF_REG_10)
 		return bpfu_vrf_write_reg(env, insn->dst_reg);
-	if (BPF_OP(insn->code) == BPF_NEG && bpfu_reg_is_scalar(dst)) {
+	if (bpfu_reg_is_scalar(dst))
 		bpfu_reg_unlink(dst);
+	else
+		bpfu_vrf_set_unknown(env, dst);
+	if (BPF_OP(insn->code) == BPF_NEG)
 		bpfu_range_alu(&dst->range, &dst->range, BPF_NEG, is64);
-		return 0;
-	}
-	/* Byte swaps are not followed bit by bit; the width of the result is known. */
-	bpfu_vrf_set_unknown(env, dst);
-	if (BPF_OP(insn->code) == BPF_END)
+	else if (is64 || BPF_SRC(insn->code) == BPF_TO_BE)
+		bpfu_range_bswap(&dst->range, insn->imm / 8);
+	else
 		bpfu_range_trunc(&dst->range, insn->imm / 8);
-	else if (!is64)
-		bpfu_range_zext32(&dst->range);
 	return 0;
 }
 

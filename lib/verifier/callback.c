@@ -14,8 +14,9 @@
  * unusable register); each part can change a few times only, so this ends. After the last join all
  * states at the start of an iteration are within W, hence every iteration was explored.
  *
- * That X is within W uses X's values, so everything of X that W does not leave open is marked as
- * having mattered (lineage.h, prune.c).
+ * That X is within W uses the values that the body wrote, so those that W does not leave open are marked
+ * as having mattered (lineage.h, prune.c). What it did not write is in X what it was in W, whatever
+ * that was: registers of the caller, and slots that were not written since.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -272,13 +273,6 @@ static bool compare(struct bpfu_env *env, struct bpfu_state *w, const struct bpf
 
 /* ---- what the comparison depended on ---- */
 
-static void demand_reg(struct bpfu_env *env, const struct bpfu_reg *w, const struct bpfu_reg *x)
-{
-	if (bpfu_reg_is_pointer(w) || (bpfu_reg_is_scalar(w) &&
-				       (w->id || !bpfu_range_is_unknown(&w->range))))
-		bpfu_vrf_demand(env, x);
-}
-
 static bool is_open(const struct bpfu_slot *w)
 {
 	for (int i = 0; i < BPFU_SLOT_BYTES; i++)
@@ -293,14 +287,16 @@ static void demand_covered(struct bpfu_env *env, const struct bpfu_state *w,
 	for (uint32_t d = 0; d <= x->depth; d++) {
 		const struct bpfu_frame *fw = w->frame[d], *fx = x->frame[d];
 
-		for (int r = 0; r < BPF_REG_10; r++)
-			demand_reg(env, &fw->reg[r], &fx->reg[r]);
 		for (uint32_t s = 0; s < fw->slot_cnt && s < fx->slot_cnt; s++) {
-			if (is_open(&fw->slot[s]))
+			const struct bpfu_slot *sw = &fw->slot[s], *sx = &fx->slot[s];
+
+			if (is_open(sw) || sw->written == sx->written)
 				continue;
-			bpfu_lineage_mark(&env->lineage, fx->slot[s].node);
-			if (bpfu_slot_is_spill(&fx->slot[s]))
-				demand_reg(env, &fw->slot[s].reg, &fx->slot[s].reg);
+			bpfu_lineage_mark(&env->lineage, sx->node);
+			if (bpfu_slot_is_spill(sx) &&
+			    (!bpfu_reg_is_scalar(&sw->reg) || sw->reg.id ||
+			     !bpfu_range_is_unknown(&sw->reg.range)))
+				bpfu_vrf_demand(env, &sx->reg);
 		}
 	}
 }

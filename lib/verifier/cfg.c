@@ -93,6 +93,9 @@ static void walk_call(struct bpfu_env *env, struct walk *w, uint32_t i)
 		env->vinsn[i].prune_point = true;
 		env->vinsn[i + 1].prune_point = true;
 		env->vinsn[i + 1].force_checkpoint = true;
+	} else {
+		/* Little is left alive: a good place to find paths equal. */
+		env->vinsn[i + 1].prune_point = true;
 	}
 	visit(w, i + 1);
 }

@@ -89,6 +89,7 @@ struct bpfu_env {
 	struct bpfu_callback_entry *callback;
 	uint32_t callback_cnt, callback_cap;
 	uint32_t id_gen, root_gen;
+	uint32_t write_gen;        /* counts writes to the stack */
 	uint64_t state_bytes;
 
 	/* What may be forgotten at a checkpoint: distance from the last one. */

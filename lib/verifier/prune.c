@@ -287,8 +287,10 @@ static int infinite_loop(struct bpfu_env *env, const struct bpfu_state *old, uin
 
 static int store(struct bpfu_env *env, uint32_t insn_idx, uint32_t compared)
 {
-	struct bpfu_state *copy = bpfu_state_copy(env->cur);
+	struct bpfu_state *copy;
 
+	refresh(env, env->cur);
+	copy = bpfu_state_copy(env->cur);
 	if (!copy)
 		return -ENOMEM;
 	flag_single_ids(copy);

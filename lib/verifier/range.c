@@ -326,3 +326,12 @@ void bpfu_range_sext32(struct bpfu_range *r, unsigned int size)
 	r->s32_max = (int32_t)hi;
 	bpfu_range_zext32(r);
 }
+
+void bpfu_range_bswap(struct bpfu_range *r, unsigned int size)
+{
+	struct bpfu_tnum var = bpfu_tnum_bswap(r->var, size);
+
+	bpfu_range_set_unknown(r);
+	r->var = var;
+	bpfu_range_sync(r);
+}

@@ -57,6 +57,9 @@ void bpfu_range_zext32(struct bpfu_range *r);
 void bpfu_range_trunc(struct bpfu_range *r, unsigned int size);
 void bpfu_range_sext(struct bpfu_range *r, unsigned int size);
 
+/* The low @size bytes in reverse order, zero-extended: of the intervals nothing is left. */
+void bpfu_range_bswap(struct bpfu_range *r, unsigned int size);
+
 /* As movsx to a 32-bit register: the low @size bytes sign-extended to 32 bits, upper half zero. */
 void bpfu_range_sext32(struct bpfu_range *r, unsigned int size);
 

@@ -217,6 +217,7 @@ static void renew(struct bpfu_env *env, struct bpfu_slot *slot, bool whole)
 {
 	if (whole || !slot->node)
 		slot->node = bpfu_lineage_new(&env->lineage, 0, 0);
+	slot->written = ++env->write_gen;
 }
 
 static void spill(struct bpfu_env *env, struct bpfu_slot *slot, const struct bpfu_reg *reg, int size)

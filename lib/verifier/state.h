@@ -80,6 +80,7 @@ struct bpfu_slot {
 	struct bpfu_reg reg;
 	uint8_t byte[BPFU_SLOT_BYTES]; /* enum bpfu_byte, by address */
 	uint32_t node;                 /* lineage of the contents: marked once they are read */
+	uint32_t written;              /* when, as bpfu_env.write_gen */
 };
 
 struct bpfu_frame {

@@ -113,6 +113,13 @@ struct bpfu_tnum bpfu_tnum_sext(struct bpfu_tnum a, unsigned int size)
 	return bpfu_tnum_arsh(bpfu_tnum_lsh(a, shift), shift, 64);
 }
 
+struct bpfu_tnum bpfu_tnum_bswap(struct bpfu_tnum a, unsigned int size)
+{
+	unsigned int shift = 64 - size * 8;
+
+	return tnum(__builtin_bswap64(a.value) >> shift, __builtin_bswap64(a.mask) >> shift);
+}
+
 struct bpfu_tnum bpfu_tnum_intersect(struct bpfu_tnum a, struct bpfu_tnum b)
 {
 	return tnum(a.value | b.value, a.mask & b.mask);

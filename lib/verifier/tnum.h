@@ -57,6 +57,9 @@ struct bpfu_tnum bpfu_tnum_arsh(struct bpfu_tnum a, unsigned int shift, unsigned
 struct bpfu_tnum bpfu_tnum_cast(struct bpfu_tnum a, unsigned int size);
 struct bpfu_tnum bpfu_tnum_sext(struct bpfu_tnum a, unsigned int size);
 
+/* The low @size bytes in reverse order. */
+struct bpfu_tnum bpfu_tnum_bswap(struct bpfu_tnum a, unsigned int size);
+
 /* What both say; only meaningful if a value in both exists (else see bpfu_tnum_overlap). */
 struct bpfu_tnum bpfu_tnum_intersect(struct bpfu_tnum a, struct bpfu_tnum b);
 

@@ -190,6 +190,8 @@ static void test_random(void **state)
 		assert_true(has(bpfu_tnum_sext(a, size), c_sext(x, size)));
 		assert_true(has(bpfu_tnum_cast(a, size),
 				size == 8 ? x : x & ((1ULL << 8 * size) - 1)));
+		assert_true(has(bpfu_tnum_bswap(a, size),
+				__builtin_bswap64(x) >> (64 - 8 * size)));
 		assert_true(has(bpfu_tnum_with_subreg(a, b),
 				(x & ~0xffffffffULL) | (uint32_t)y));
 		if (bpfu_tnum_is_aligned(a, size))

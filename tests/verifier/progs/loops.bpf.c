@@ -554,6 +554,43 @@ SEC("raw_tp") __success __retval(60) int callback_in_loop(void *ctx)
 	return (int)cnt;
 }
 
+/* Sums that nothing depends on must not make the 2^24 paths to the loop differ, in a register and on the stack. */
+SEC("raw_tp") __success int callback_after_branches(void *ctx)
+{
+	__u64 cnt = 0, sum = 0;
+	volatile __u64 kept = 0;
+
+	for (int i = 0; i < 24; i++) {
+		if (bpf_get_prandom_u32() & 1) {
+			sum += 1 << i;
+			asm volatile("" : "+r"(sum));
+		}
+	}
+	kept = sum;
+	bpf_loop(10, cb_count, &cnt, 0);
+	return (int)(sum + kept);
+}
+
+/* … but what the callback reads of it does. */
+static int cb_index_of(__u32 i, __u64 *idx)
+{
+	return (int)in[*idx] & 1;
+}
+
+SEC("raw_tp") __failure(EACCES) int callback_after_branches_reads(void *ctx)
+{
+	__u64 idx = 3;
+
+	for (int i = 0; i < 4; i++) {
+		if (bpf_get_prandom_u32() & 1) {
+			idx += 1 << 14;
+			asm volatile("" : "+r"(idx));
+		}
+	}
+	bpf_loop(10, cb_index_of, &idx, 0);
+	return 0;
+}
+
 /* Exactly three iterations: only counting iterations can tell that this is safe. */
 SEC("raw_tp") __failure(EINVAL) __kernel(0) int callback_counted_iterations(void *ctx)
 {
