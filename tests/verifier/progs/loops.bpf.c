@@ -599,3 +599,36 @@ SEC("raw_tp") __failure(EINVAL) __kernel(0) int callback_counted_iterations(void
 	bpf_loop(3, cb_unchecked, &s, 0);
 	return (int)s.sum;
 }
+
+/*
+ * One call of a helper with different arguments for the callback: what was found of one is not true of
+ * the other, even if what the callbacks leave on the stack is the same. The second time, *(r2 + 0) is 1.
+ */
+static __naked noinline int cb_reads_pointer_then(void)
+{
+	ASM("r3 = *(u64 *)(r2 + 8); if r3 != 0 goto 1f; r3 = 1; *(u64 *)(r2 + 8) = r3; r0 = 0;"
+	    "goto 2f; 2: exit; 1: r1 = *(u64 *)(r2 + 0); r0 = *(u64 *)(r1 - 8); r0 = 0; exit;");
+}
+
+SEC("raw_tp") __failure(EACCES) __flags(8) __naked void callback_ctx_differs(void)
+{
+	ASM("call 7; *(u64 *)(r10 - 24) = r10; r2 = %[cb_reads_pointer_then] ll; r4 = 0; r1 = 2;"
+	    "r3 = r10; r3 += -24; r5 = 0; *(u64 *)(r10 - 16) = r5; r5 = 1; *(u64 *)(r10 - 8) = r5;"
+	    "if r0 == 0 goto 1f; goto 2f; 1: r3 += 8; r5 = 1; *(u64 *)(r10 - 16) = r5; r5 = 0;"
+	    "*(u64 *)(r10 - 8) = r5; 2: call 181; r0 = 0; exit;",
+	    ADDR(cb_reads_pointer_then));
+}
+
+static __naked noinline int cb_reads_value_then(void)
+{
+	ASM("r0 = *(u64 *)(r4 + 0); if r0 != 0 goto 1f; r0 = 1; *(u64 *)(r4 + 0) = r0; r0 = 0;"
+	    "goto 2f; 2: exit; 1: r0 = *(u64 *)(r3 + 0); r0 = 0; exit;");
+}
+
+SEC("raw_tp") __failure(EACCES) __msg("invalid access to map value, value_size=4 off=0 size=8") __flags(8)
+__naked void callback_map_differs(void)
+{
+	ASM("call 7; r5 = 0; *(u64 *)(r10 - 8) = r5; r1 = %[m] ll; if r0 != 0 goto 1f; r1 = %[h] ll; 1:"
+	    "r2 = %[cb_reads_value_then] ll; r3 = r10; r3 += -8; r4 = 0; call 164; r0 = 0; exit;",
+	    ADDR(cb_reads_value_then), ADDR(h), ADDR(m));
+}
