@@ -45,6 +45,17 @@ static int add_barriers(struct bpfu_patch *patch, const struct bpfu_insn_aux *au
 	return bpfu_patch_replace(patch, insn_idx, buf, (uint32_t)cnt);
 }
 
+/* A bpf_loop() that is called for no iteration at all: its callback was never reached, and is gone. */
+static bool lost_callback(const struct bpfu_prog *prog, const struct bpfu_insn_aux *aux,
+			  uint32_t insn_idx)
+{
+	const struct bpf_insn *insn = &prog->insns[insn_idx];
+
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm == BPF_FUNC_loop &&
+	       aux[insn_idx].loop_inline &&
+	       !aux[prog->subprogs[aux[insn_idx].callback_subprog].start].seen;
+}
+
 static int rewrite_insn(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux,
 			uint32_t insn_idx, struct bpfu_subprog *subprog, bool *has_loop)
 {
@@ -53,7 +64,7 @@ static int rewrite_insn(struct bpfu_patch *patch, const struct bpfu_insn_aux *au
 	int cnt;
 
 	cnt = bpfu_convert_ctx(patch->prog, insn, &aux[insn_idx], buf);
-	if (!cnt) {
+	if (!cnt && !lost_callback(patch->prog, aux, insn_idx)) {
 		cnt = bpfu_inline_call(patch->prog, subprog, insn, &aux[insn_idx], buf);
 		*has_loop |= cnt && insn->imm == BPF_FUNC_loop;
 	}

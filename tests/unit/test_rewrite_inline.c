@@ -279,6 +279,19 @@ static void test_loop_no_room(void **state)
 	finish();
 }
 
+/* Called for no iteration, the callback is dead, and removed; it stays a call of the helper. */
+static void test_loop_callback_gone(void **state)
+{
+	start_loop(0, -1);
+	for (uint32_t i = f.subprogs[1].start; i < f.prog.insn_cnt; i++)
+		f.aux[i].seen = false;
+	rewrite();
+	assert_int_equal(f.prog.subprog_cnt, 1);
+	assert_true(calls_helper(BPF_FUNC_loop));
+	assert_int_equal(run(), 6000);
+	finish();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_loop_upper_half),
 		cmocka_unit_test(test_loop_no_room),
+		cmocka_unit_test(test_loop_callback_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -632,3 +632,15 @@ __naked void callback_map_differs(void)
 	    "r2 = %[cb_reads_value_then] ll; r3 = r10; r3 += -8; r4 = 0; call 164; r0 = 0; exit;",
 	    ADDR(cb_reads_value_then), ADDR(h), ADDR(m));
 }
+
+/* Called for no iteration: what is never called is not there. */
+static __naked noinline int cb_never_called(void)
+{
+	ASM("r0 = 0; exit;");
+}
+
+SEC("raw_tp") __success __retval(7) __naked void callback_never_called(void)
+{
+	ASM("r1 = 0; r2 = %[cb_never_called] ll; r3 = 0; r4 = 0; call 181; r0 += 7; exit;",
+	    ADDR(cb_never_called));
+}
