@@ -150,6 +150,26 @@ static void learn_null(struct bpfu_env *env, struct bpfu_state *state, uint32_t 
 	bpfu_state_each_reg(state, null_one, &arg);
 }
 
+/*
+ * Equal to a pointer that is none, a pointer is not null; others that are null together with it stay as
+ * they are. @taken, @other: as below.
+ */
+static void learn_not_null(const struct bpf_insn *insn, const struct bpfu_reg *dst,
+			   const struct bpfu_reg *src, struct bpfu_state *taken,
+			   struct bpfu_state *other)
+{
+	uint8_t op = BPF_OP(insn->code);
+	struct bpfu_reg *regs;
+
+	if (op != BPF_JEQ && op != BPF_JNE)
+		return;
+	regs = bpfu_state_top(op == BPF_JEQ ? taken : other)->reg;
+	if (bpfu_reg_maybe_null(dst) && never_null(src))
+		regs[insn->dst_reg].flags &= ~BPFU_REG_MAYBE_NULL;
+	else if (bpfu_reg_maybe_null(src) && never_null(dst))
+		regs[insn->src_reg].flags &= ~BPFU_REG_MAYBE_NULL;
+}
+
 /* ---- packet pointers ---- */
 
 struct packet_arg {
@@ -262,6 +282,7 @@ static int fork_path(struct bpfu_env *env, const struct bpf_insn *insn, const st
 		learn_null(env, taken, insn->dst_reg, op == BPF_JEQ);
 		learn_null(env, env->cur, insn->dst_reg, op == BPF_JNE);
 	} else if (is64 && BPF_SRC(insn->code) == BPF_X) {
+		learn_not_null(insn, &dst, src, taken, env->cur);
 		learn_packets(insn, &dst, src, taken, env->cur);
 	}
 	return 0;

@@ -125,7 +125,7 @@ void bpfu_vrf_log_state(struct bpfu_env *env, const struct bpfu_state *state, ui
 void bpfu_vrf_log_insn_state(struct bpfu_env *env);
 void bpfu_vrf_log_stats(struct bpfu_env *env, uint64_t usec);
 void bpfu_vrf_log_liveness(struct bpfu_env *env);
-/* "(0x0; 0xff)" */
+/* "(0x0; 0xff)", or a number that is known. */
 const char *bpfu_vrf_tnum_text(struct bpfu_tnum t, char buf[48]);
 
 static inline void bpfu_vrf_touch_reg(struct bpfu_env *env, uint32_t regno)
@@ -207,12 +207,13 @@ struct bpfu_access {
 	int size;
 	bool write;
 	bool sign;            /* load with sign extension */
-	bool atomic;          /* has to be aligned */
+	bool atomic;          /* has to be aligned, wherever it goes */
 	int value_regno;      /* loaded into or stored from; -1: none */
 	const struct bpf_insn *st; /* BPF_ST: its immediate is stored */
 };
 
 int bpfu_vrf_access(struct bpfu_env *env, const struct bpfu_access *a);
+int bpfu_vrf_check_alignment(struct bpfu_env *env, const struct bpfu_access *a);
 int bpfu_vrf_load_store(struct bpfu_env *env, const struct bpf_insn *insn);
 /* [reg->off + off, + size) with the register's variable part lies in 0 … @mem_size. */
 int bpfu_vrf_check_region(struct bpfu_env *env, uint32_t regno, int off, int size,

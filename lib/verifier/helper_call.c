@@ -234,6 +234,15 @@ static int arg_value(struct bpfu_env *env, struct call *c, uint32_t regno, bool 
 	return arg_mem(env, c, regno, (int)c->map->value_size, write, false);
 }
 
+/* Where a helper puts a number, which C wants aligned. */
+static int arg_long(struct bpfu_env *env, struct call *c, uint32_t regno)
+{
+	struct bpfu_access a = { .regno = regno, .size = sizeof(int64_t), .write = true, .atomic = true };
+	int err = arg_mem(env, c, regno, a.size, true, false);
+
+	return err ? err : bpfu_vrf_check_alignment(env, &a);
+}
+
 static int arg_string(struct bpfu_env *env, struct call *c, uint32_t regno)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[regno];
@@ -366,8 +375,7 @@ static int check_arg(struct bpfu_env *env, struct call *c, uint32_t i)
 	case BPFU_ARG_PTR_TO_CONST_STR:
 		return arg_string(env, c, regno);
 	case BPFU_ARG_PTR_TO_LONG:
-		err = arg_mem(env, c, regno, sizeof(int64_t), true, false);
-		return err;
+		return arg_long(env, c, regno);
 	case BPFU_ARG_PTR_TO_RINGBUF_MEM:
 		return arg_release(env, c, regno);
 	default:

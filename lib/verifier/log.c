@@ -39,15 +39,13 @@ void bpfu_vrf_log(struct bpfu_env *env, const char *fmt, ...)
 
 const char *bpfu_vrf_tnum_text(struct bpfu_tnum t, char buf[48])
 {
-	snprintf(buf, 48, "(%#llx; %#llx)", (unsigned long long)t.value,
-		 (unsigned long long)t.mask);
+	if (!t.mask) {
+		snprintf(buf, 48, t.value <= UINT16_MAX ? "%llu" : "%#llx", (unsigned long long)t.value);
+		return buf;
+	}
 	/* printf's # leaves zero alone */
-	if (!t.value && t.mask)
-		snprintf(buf, 48, "(0x0; %#llx)", (unsigned long long)t.mask);
-	else if (!t.mask && t.value)
-		snprintf(buf, 48, "(%#llx; 0x0)", (unsigned long long)t.value);
-	else if (!t.mask && !t.value)
-		snprintf(buf, 48, "(0x0; 0x0)");
+	snprintf(buf, 48, t.value ? "(%#llx; %#llx)" : "(0x%llx; %#llx)", (unsigned long long)t.value,
+		 (unsigned long long)t.mask);
 	return buf;
 }
 

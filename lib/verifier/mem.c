@@ -246,7 +246,7 @@ static int access_ctx(struct bpfu_env *env, const struct bpfu_access *a, struct 
 
 /* ---- all kinds ---- */
 
-static int check_alignment(struct bpfu_env *env, const struct bpfu_access *a)
+int bpfu_vrf_check_alignment(struct bpfu_env *env, const struct bpfu_access *a)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[a->regno];
 	/* Slots are tracked in units, so the stack is always strict. */
@@ -316,7 +316,7 @@ int bpfu_vrf_access(struct bpfu_env *env, const struct bpfu_access *a)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[a->regno];
 	struct bpfu_reg loaded;
-	int err = check_alignment(env, a);
+	int err = bpfu_vrf_check_alignment(env, a);
 
 	if (err)
 		return err;

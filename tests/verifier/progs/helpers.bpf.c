@@ -132,6 +132,26 @@ CASE_IN("tc", helper_csum_null, __success, "r1 = 0; r2 = 0; *(u64 *)(r10 - 8) = 
 CASE_IN("tc", helper_csum_null_with_size, __failure(EACCES), "r1 = 0; r2 = 8; *(u64 *)(r10 - 8) = 0; r3 = r10; r3 += -8; r4 = 8; r5 = 0; call 28; r0 = 0; exit;")
 CASE_IN("syscall", helper_may_sleep, __success, "r1 = r10; r1 += -8; r2 = 8; r3 = 0; call 148; r0 = 0; exit;", __retval(0))
 
+/* Compared with a pointer that is none, a pointer is found not to be null: it alone, and not by its low half. */
+#define LOOKUP KEY0 "r1 = %[h] ll; call 1; r7 = r0; r6 = %[counter] ll;"
+CASE(helper_result_equals_value, __success, LOOKUP "if r6 == r0 goto 1f; r0 = 0; exit; 1: r0 = *(u64 *)(r0 + 0); exit;", __retval(0))
+CASE(helper_result_differs_not, __success, LOOKUP "if r0 != r6 goto 1f; r0 = *(u64 *)(r0 + 0); 1: r0 = 0; exit;", __retval(0))
+CASE(helper_result_equals_map, __success, LOOKUP "r6 = %[h] ll; if r0 == r6 goto 1f; r0 = 0; exit; 1: r0 = *(u64 *)(r0 + 0); exit;", __retval(0))
+CASE(helper_result_equals_stack, __failure(EACCES), LOOKUP "if r0 == r10 goto 1f; r0 = 0; exit; 1: r0 = *(u64 *)(r0 + 0); exit;")
+CASE(helper_result_differs, __failure(EACCES), LOOKUP "if r0 == r6 goto 1f; r0 = *(u64 *)(r0 + 0); 1: r0 = 0; exit;")
+CASE(helper_result_equals_copy, __failure(EACCES), LOOKUP "if r6 == r0 goto 1f; r0 = 0; exit; 1: r0 = *(u64 *)(r7 + 0); exit;")
+CASE(helper_result_equals_half, __failure(EACCES), LOOKUP "if w6 == w0 goto 1f; r0 = 0; exit; 1: r0 = *(u64 *)(r0 + 0); exit;")
+CASE(helper_result_equals_result, __failure(EACCES),
+     LOOKUP "r8 = r0;" LOOKUP "if r8 == r0 goto 1f; r0 = 0; exit; 1: r0 = *(u64 *)(r0 + 0); exit;")
+
+#define STRTOL "*(u64 *)(r10 - 8) = 0x31; r1 = r10; r1 += -8; r2 = 8; r3 = 0;"
+CASE(helper_number_aligned, __success, STRTOL "r4 = r10; r4 += -16; call 105; exit;", __retval(1))
+CASE(helper_number_misaligned, __failure(EACCES), STRTOL "r4 = r10; r4 += -20; call 105; exit;",
+     __msg("misaligned stack access off 0+-20+0 size 8"))
+CASE(helper_number_misaligned_maybe, __failure(EACCES),
+     "call 7; r6 = r0; r6 &= 1; r6 *= 4;" STRTOL "r4 = r10; r4 += -24; r4 += r6; call 105; exit;",
+     __msg("misaligned stack access off (0x0; 0x4)+-24+0 size 8"))
+
 SEC("raw_tp") __success __retval(100) int rodata_index(void *ctx)
 {
 	return (int)table[shift];
