@@ -449,6 +449,15 @@ static bool any_active(const struct comparison *c)
 	return false;
 }
 
+/* A row whose long batches were dropped in the last epoch before a look, or that came to too few in it. */
+static bool any_wanted(const struct comparison *c, size_t goal)
+{
+	for (size_t i = 0; i < c->nr_rows; i++)
+		if (is_wanted(&c->rows[i], goal))
+			return !c->out_of_time;
+	return false;
+}
+
 static int measure(struct comparison *c, struct dummies *dummies, uint32_t *order, struct errline *e)
 {
 	size_t previous = 0;
@@ -462,7 +471,9 @@ static int measure(struct comparison *c, struct dummies *dummies, uint32_t *orde
 		for (size_t l = 0; l < loads && !err && any_active(c) && !c->out_of_time; l++) {
 			size_t from = previous + step * l / loads, to = previous + step * (l + 1) / loads;
 
-			err = run_epoch(c, to, to - from, dummies, order, e);
+			do
+				err = run_epoch(c, to, to - from, dummies, order, e);
+			while (!err && l + 1 == loads && any_wanted(c, to));
 		}
 		if (!err)
 			err = look(c, i, e);
