@@ -110,7 +110,7 @@ static void print_control(FILE *f, const struct comparison *c)
 {
 	char text[96];
 
-	if (!c->control) {
+	if (!c->control || !control_effect(c)->n) {
 		fputs("no control", f);
 	} else if (any_control_failed(c)) {
 		compare_text_effect(text, sizeof(text), control_effect(c));
@@ -167,7 +167,10 @@ static void cost_text(char *buf, size_t size, const struct comparison_row *row, 
 
 	report_format_ns(ns, sizeof(ns), row->stats.cost[arm].ns / per);
 	report_format_ns(half, sizeof(half), (ci->hi - ci->lo) / 2 / per);
-	snprintf(buf, size, "%s ns \u00b1%s", ns, half);
+	if (row->used)
+		snprintf(buf, size, "%s ns \u00b1%s", ns, half);
+	else
+		snprintf(buf, size, "-");
 }
 
 /* What qualifies the figures; the whole sentences are below the table. */
@@ -188,7 +191,7 @@ static void fill_row(const struct comparison *c, const struct comparison_row *ro
 	cost_text(t->a, sizeof(t->a), row, QUAD_A);
 	cost_text(t->b, sizeof(t->b), row, QUAD_B);
 	compare_text_effect(t->change, sizeof(t->change), &row->stats.effect);
-	if (row->stats.basis == BASIS_GROSS)
+	if (row->stats.basis == BASIS_GROSS && row->used)
 		strncat(t->change, " gross", sizeof(t->change) - strlen(t->change) - 1);
 	if (row->verdict == VERDICT_SAME || row->verdict == VERDICT_TRIVIAL)
 		snprintf(t->verdict, sizeof(t->verdict), "%s \u00b1%.2g %%", verdict_name(row->verdict),
@@ -214,7 +217,7 @@ static void print_rows(FILE *f, const struct comparison *c, size_t nr)
 		cells[n++] = (struct compare_cells){ c->rows[i].label, t->a, t->b, t->change, t->verdict,
 						     t->n, t->note };
 	}
-	if (n && c->control) {
+	if (n && c->control && control_effect(c)->n) {
 		const struct effect *control = control_effect(c);
 
 		compare_text_effect(texts[n].change, sizeof(texts[n].change), control);

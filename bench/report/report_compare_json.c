@@ -8,8 +8,11 @@
 #include "report/report_json.h"
 #include "util/json_line.h"
 
-static json_t *interval_json(const struct interval *ci)
+/* Too few values have a range, but no interval. */
+static json_t *interval_json(const struct interval *ci, const struct effect *effect)
 {
+	if (!effect->has_ci)
+		return json_null();
 	return json_pack("[o,o]", number(exp(ci->lo)), number(exp(ci->hi)));
 }
 
@@ -20,8 +23,8 @@ static json_t *effect_json(const struct effect *effect)
 	if (!effect->n)
 		return json_null();
 	o = json_pack("{s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:o, s:b, s:b}", "ratio",
-		      number(exp(effect->log_ratio)), "ci", interval_json(&effect->ci), "tost_ci",
-		      interval_json(&effect->inner), "p", effect->p, "n", (json_int_t)effect->n, "slower",
+		      number(exp(effect->log_ratio)), "ci", interval_json(&effect->ci, effect), "tost_ci",
+		      interval_json(&effect->inner, effect), "p", effect->p, "n", (json_int_t)effect->n, "slower",
 		      (json_int_t)effect->plus, "faster", (json_int_t)effect->minus, "ties",
 		      (json_int_t)effect->ties, "sigma", number(effect->sigma), "by_loads",
 		      effect->by_loads, "loads_differ", effect->loads_differ);
@@ -129,16 +132,16 @@ static void add_figures(json_t *o, const struct comparison *c, const struct comp
 	const struct compare_stats *st = &row->stats;
 
 	json_object_set_new(o, "ratio", number(exp(st->gross.log_ratio)));
-	json_object_set_new(o, "ci", interval_json(&st->gross.ci));
+	json_object_set_new(o, "ci", interval_json(&st->gross.ci, &st->gross));
 	json_object_set_new(o, "ratio_net", st->net.n ? number(exp(st->net.log_ratio)) : json_null());
-	json_object_set_new(o, "ci_net", st->net.n ? interval_json(&st->net.ci) : json_null());
+	json_object_set_new(o, "ci_net", st->net.n ? interval_json(&st->net.ci, &st->net) : json_null());
 	json_object_set_new(o, "basis", json_string(st->basis == BASIS_NET ? "net" : "gross"));
 	json_object_set_new(o, "verdict", json_string(verdict_name(row->verdict)));
 	json_object_set_new(o, "margin", number(expm1(c->rule.margin)));
 	json_object_set_new(o, "p", number(row->p));
 	json_object_set_new(o, "p_holm", number(row->p_holm));
 	json_object_set_new(o, "fdr", number(row->fdr));
-	json_object_set_new(o, "ci_suite", interval_json(&st->suite.ci));
+	json_object_set_new(o, "ci_suite", interval_json(&st->suite.ci, &st->suite));
 	json_object_set_new(o, "effect", effect_json(&st->effect));
 	json_object_set_new(o, "floor", effect_json(&st->floor));
 	json_object_set_new(o, "shape_differs", json_boolean(st->shape_differs));
@@ -232,8 +235,8 @@ static json_t *historical_json(const struct historical *h, const struct historic
 			 "bpflab.compare/1", "bench", row->label, "historical", 1, "a",
 			 stored_json(h, row, 0), "b", stored_json(h, row, 1), "ratio",
 			 number(exp(row->effect.log_ratio)), "ci",
-			 known ? interval_json(&row->effect.ci) : json_null(), "tost_ci",
-			 known ? interval_json(&row->effect.inner) : json_null(), "verdict",
+			 interval_json(&row->effect.ci, &row->effect), "tost_ci",
+			 interval_json(&row->effect.inner, &row->effect), "verdict",
 			 verdict_name(row->verdict), "p", known ? number(row->effect.p) : json_null(),
 			 "p_holm", known ? number(row->p_holm) : json_null(), "margin",
 			 number(expm1(h->margin)), "reason",

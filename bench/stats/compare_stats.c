@@ -217,6 +217,19 @@ static int compute_rest(const struct quad *quads, size_t n, const struct compare
 	return 0;
 }
 
+/* Of no quads there are no figures, rather than such that are 0. */
+static void set_unknown(struct compare_stats *st)
+{
+	struct effect *const effects[] = { &st->gross, &st->net, &st->floor, &st->null, &st->control };
+
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
+		effect_compute(NULL, NULL, 0, COMPARE_ALPHA, effects[i]);
+	for (int arm = 0; arm < 2; arm++) {
+		st->cost[arm].ns = NAN;
+		st->cost[arm].ci = (struct interval){ NAN, NAN };
+	}
+}
+
 int compare_stats_compute(const struct quad *quads, size_t n, const struct compare_rule *rule,
 			  bool control, struct compare_stats *out)
 {
@@ -230,6 +243,8 @@ int compare_stats_compute(const struct quad *quads, size_t n, const struct compa
 	err = judge(quads, n, rule, &s, out);
 	if (!err && n)
 		err = compute_rest(quads, n, rule, control, &s, out);
+	else if (!err)
+		set_unknown(out);
 	free(s.memory);
 	return err;
 }

@@ -22,3 +22,7 @@ json c.json "r[0]['params']['producers'] == 2"
 # too few quads for an interval is inconclusive, and --strict says so
 expect 5 side --quads 1000000 -d 0.000001 --strict
 json c.json "r[0]['verdict'] == 'inconclusive'"
+# without a quad nothing is 0, and no control is fine
+in_out "*; no control."
+in_out "count-local  -  -  -                 inconclusive  0*"
+json c.json "r[0]['quads'] == 0 and r[0]['ratio'] is None and r[0]['a']['ns_per_event'] is None and r[0]['ci'] is None"
