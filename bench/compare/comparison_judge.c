@@ -220,7 +220,7 @@ static void decide_row(struct comparison *c, struct comparison_row *row)
 		if (effect_excludes_zero(&row->stats.effect) && !significant)
 			comparison_note(row, "p %.2g is not enough among %zu rows (Holm)", row->p,
 					c->nr_rows);
-		else if (row->used && !has_other_null(row))
+		else if (row->needed && !has_other_null(row))
 			comparison_note(row, "needs about %llu quads", (unsigned long long)row->needed);
 	}
 	note_row(c, row);

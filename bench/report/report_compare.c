@@ -167,10 +167,12 @@ static void cost_text(char *buf, size_t size, const struct comparison_row *row, 
 
 	report_format_ns(ns, sizeof(ns), row->stats.cost[arm].ns / per);
 	report_format_ns(half, sizeof(half), (ci->hi - ci->lo) / 2 / per);
-	if (row->used)
-		snprintf(buf, size, "%s ns \u00b1%s", ns, half);
-	else
+	if (!row->used)
 		snprintf(buf, size, "-");
+	else if (isnan(ci->lo))
+		snprintf(buf, size, "%s ns", ns);
+	else
+		snprintf(buf, size, "%s ns \u00b1%s", ns, half);
 }
 
 /* What qualifies the figures; the whole sentences are below the table. */

@@ -278,12 +278,24 @@ static const char *side_name(const struct record *r, const char *side)
 	return name[0] ? name : record_text(o, "target");
 }
 
-static void control_text(char *buf, size_t size, const struct record *r)
+static bool any_control_failed(const struct record *r, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (json_is_false(json_object_get(json_object_get(r[i].json, "control"), "ok")))
+			return true;
+	return false;
+}
+
+/* Of several rows the control is that of their mean, and one that failed counts for all. */
+static void control_text(char *buf, size_t size, const struct record *r, size_t nr)
 {
 	const json_t *control = json_object_get(r->json, "control");
+	const json_t *mean = json_object_get(json_object_get(r->json, "suite"), "control");
 	struct effect effect;
 	char text[96];
 
+	if (nr > 1 && json_is_object(mean))
+		control = mean;
 	if (!json_is_object(control)) {
 		snprintf(buf, size, json_is_true(json_object_get(r->json, "historical")) ?
 			 "measured at other times, not side by side" : "no control");
@@ -291,8 +303,7 @@ static void control_text(char *buf, size_t size, const struct record *r)
 	}
 	effect_of(control, &effect);
 	compare_text_effect(text, sizeof(text), &effect);
-	snprintf(buf, size, "control A/A %s %s", text,
-		 json_is_false(json_object_get(control, "ok")) ? "FAILED" : "fine");
+	snprintf(buf, size, "control A/A %s %s", text, any_control_failed(r, nr) ? "FAILED" : "fine");
 }
 
 static void head_of_comparison(struct builder *b, const struct record *r, size_t nr)
@@ -318,7 +329,7 @@ static void head_of_comparison(struct builder *b, const struct record *r, size_t
 							counts[v], verdict_name(v));
 		text[strlen(text) - 1] = '\0';
 	}
-	control_text(control, sizeof(control), r);
+	control_text(control, sizeof(control), r, nr);
 	snprintf(head, sizeof(head), "%s; %s. A: %.200s, B: %.200s", text, control, side_name(r, "a"),
 		 side_name(r, "b"));
 	b->sheet->head = keep(b, head);

@@ -178,7 +178,8 @@ static void cost_of(const struct quad *quads, size_t n, enum quad_arm arm, struc
 		s->scratch[i] = st->basis == BASIS_NET ? quad_net_time(&quads[i], arm) :
 							 quad_time(&quads[i], arm, false);
 	st->cost[arm].ns = stats_median(s->scratch, n);
-	stats_median_ci(s->scratch, n, 0.05, &st->cost[arm].ci);
+	if (!stats_median_ci(s->scratch, n, 0.05, &st->cost[arm].ci))
+		st->cost[arm].ci = (struct interval){ NAN, NAN };
 }
 
 static int null_effect(const struct quad *quads, size_t n, struct series *s, struct effect *effect)

@@ -56,7 +56,7 @@ uint64_t verdict_quads_needed(const struct effect *effect, double margin)
 	double off = fabs(effect->log_ratio);
 	double need = fmax(off, margin - off), half, n;
 
-	if (!effect->n)
+	if (!effect->has_ci) /* what there is says nothing of the noise */
 		return 0;
 	half = fmax(effect->ci.hi - effect->log_ratio, effect->log_ratio - effect->ci.lo);
 	n = (double)effect->n * (half / need) * (half / need);

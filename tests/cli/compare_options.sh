@@ -20,7 +20,7 @@ json c.json "abs(r[0]['margin'] - .5) < 1e-9"
 compared side --quads 20 --loads 4 -p 2 -a
 json c.json "r[0]['params']['producers'] == 2"
 # too few quads for an interval is inconclusive, and --strict says so
-expect 5 side --quads 1000000 -d 0.000001 --strict
+expect 5 side --quads 1000000 -d 1e-12 --strict
 json c.json "r[0]['verdict'] == 'inconclusive'"
 # without a quad nothing is 0, and no control is fine
 in_out "*; no control."
