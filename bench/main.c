@@ -110,6 +110,7 @@ int main(int argc, char **argv)
 
 	if (guest_is_init())
 		guest_init();
+	output_keep_standard();
 	interrupt_init();
 	/* Outside of targets this process speaks to the kernel, whatever BPFU_ROUTE says. */
 	bpfu_route_set(BPFU_ROUTE_KERNEL);

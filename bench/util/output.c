@@ -11,6 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void output_keep_standard(void)
+{
+	/* The wrong way round: writing to it fails as it should, and so does reading. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
 /* Where @path leads: symbolic links are followed, so that it is their target that is replaced. */
 static char *resolve(const char *path)
 {
@@ -127,6 +135,15 @@ int output_check(const char *path, struct errline *e)
 	if (!err)
 		output_abort(&o);
 	return err;
+}
+
+bool output_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (!strcmp(a, b))
+		return strcmp(a, "-") && !is_written_directly(a);
+	return !stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 int output_flush_stdout(struct errline *e)

@@ -7,6 +7,7 @@
 #ifndef BPFLAB_OUTPUT_H
 #define BPFLAB_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "errline.h"
@@ -20,6 +21,15 @@ struct output {
 	char *text;
 	size_t size;
 };
+
+/*
+ * Before anything is opened: if this process came without a standard stream, keep its number free of files of
+ * its own, which would otherwise get what is printed. Printing is an error then.
+ */
+void output_keep_standard(void);
+
+/* Whether @a and @b, which need not exist, are one regular file. */
+bool output_is_same(const char *a, const char *b);
 
 /* Find out, before anything is measured, whether @path can be written; leaves nothing behind. */
 int output_check(const char *path, struct errline *e);
