@@ -25,7 +25,7 @@ static int check_outputs(const struct opts *opts, struct errline *e)
 		return err;
 	if (page[0] == '-' && !page[1] && forms_use_stdout(opts))
 		return errline_set(e, -EINVAL, "the page and another form cannot both go to standard output");
-	return output_check(page, e);
+	return forms_check_page(opts, page, e);
 }
 
 static int read_all(struct record_list *list, const struct opts *opts, struct errline *e)

@@ -39,9 +39,25 @@ int forms_check(const struct opts *opts, struct errline *e)
 						   standard, names[i]);
 			standard = names[i];
 		}
+		for (int k = 0; k < i; k++)
+			if (paths[k] && output_is_same(paths[k], paths[i]))
+				return errline_set(e, -EINVAL, "--%s and --%s are the same file, '%s'; each form takes "
+						   "one of its own", names[k], names[i], paths[i]);
 		err = output_check(paths[i], e);
 	}
 	return err;
+}
+
+int forms_check_page(const struct opts *opts, const char *page, struct errline *e)
+{
+	const char *names[NR_FORMS], *paths[NR_FORMS];
+
+	paths_of(opts, names, paths);
+	for (int i = 0; i < NR_FORMS; i++)
+		if (paths[i] && output_is_same(paths[i], page))
+			return errline_set(e, -EINVAL, "the page and --%s are the same file, '%s'; each form takes one "
+					   "of its own", names[i], page);
+	return output_check(page, e);
 }
 
 bool forms_use_stdout(const struct opts *opts)

@@ -26,8 +26,10 @@ int form_csv(FILE *f, const void *ctx);
 /* One page that needs nothing else (html.c). */
 int form_html(FILE *f, const void *ctx);
 
-/* Whether the files of --markdown, --text, … can be written; at most one is standard output. */
+/* Whether the files of --markdown, --text, … can be written; at most one is standard output, no two the same. */
 int forms_check(const struct opts *opts, struct errline *e);
+/* Whether @page can be written, and is none of them. */
+int forms_check_page(const struct opts *opts, const char *page, struct errline *e);
 /* Whether any of them, or --json or --csv, is standard output. */
 bool forms_use_stdout(const struct opts *opts);
 /* Whether any of those that forms_write() writes was asked for. */
