@@ -46,7 +46,9 @@ static void csv_row(FILE *f, const struct record *r)
 	put_number(f, compare ? record_number(of, "ratio") : NAN);
 	put_number(f, compare ? change.lo : NAN);
 	put_number(f, compare ? change.hi : NAN);
-	fprintf(f, ",%s,", compare ? record_text(r->json, "verdict") : "");
+	putc(',', f);
+	report_csv_text(f, compare ? record_text(r->json, "verdict") : "");
+	putc(',', f);
 	report_csv_text(f, record_text(r->json, "seed"));
 	putc('\n', f);
 }

@@ -37,6 +37,12 @@ expect 0 "$BPFLAB" report known.json --markdown - --csv r.csv --json again.json
 in_out "| known-8/nr\\\\_loops=7 | user:jit=on | 2.625 | *"
 in_file r.csv "result,known-8/nr_loops=7,user:jit=on,2.625,2,3.25,*"
 cmp -s <(python3 -m json.tool known.json) <(python3 -m json.tool again.json) || die "JSON differs"
+# a word of a file cannot make a line, or a field, of its own
+echo '{"schema":"bpflab.compare/1","bench":"b","verdict":"x,\n\"y","a":{},"b":{}}' >hostile.json
+expect 0 "$BPFLAB" report hostile.json --csv r.csv
+python3 -c "import csv; r = list(csv.reader(open('r.csv'))); assert len(r) == 2 and r[1][11] == 'x,\n\"y', r" || die "CSV"
+rm -f bpflab-report.html
+expect 0 "$BPFLAB" report known.json --csv r.csv
 [ ! -e bpflab-report.html ] || die "a page that nobody asked for"
 
 # keys of the file that differ from run to run would keep benchstat from comparing runs
