@@ -74,7 +74,7 @@ static int profile_one(struct suite *s, size_t i, size_t nr, const struct opts *
 			err = points[k]->failed;
 		}
 	}
-	if (!err && i)
+	if (!err && i && !opts->json_stdout)
 		putchar('\n');
 	if (!err)
 		err = print(p, nr, opts->diff.nr != 0, opts, e);

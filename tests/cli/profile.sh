@@ -26,6 +26,10 @@ in_out "glob-arr-inc on $TARGET: * ns an event, *"
 in_out "*subprogram  glob_arr_inc_chunk*"
 grep -q "task-clock" r.json && in_out "* task-clock (ns)"
 
+# an object a line, and no line without one
+expect 0 "$BPFLAB" profile --on "$TARGET" -d 0.3 --json glob-arr-inc arr-inc
+json out "[x['bench'] for x in r] == ['glob-arr-inc', 'arr-inc']"
+
 usage_error "profile takes a bench, *" profile
 usage_error "no bench 'arr-in'; did you mean 'arr-inc'?*" profile arr-in
 usage_error "--diff names the targets; leave --on out" profile --diff user host --on user arr-inc
