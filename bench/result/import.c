@@ -22,6 +22,8 @@
 #include "result/record.h"
 
 #define LEAST_NS 0.1 /* half a cycle at 5 GHz */
+#define MOST_NS 1e15 /* eleven days */
+#define MAX_THREADS 1e6
 #define MAX_LINE 1024 /* longer ones hold no figures */
 
 struct context {
@@ -40,6 +42,7 @@ struct figure {
 	char bench[96];
 	double ns;            /* per operation */
 	double mean, stddev;  /* M/s; NAN */
+	long long threads;    /* 0: not said */
 };
 
 static const char *skip_blank(const char *s)
@@ -87,6 +90,16 @@ static bool take_rate(const char **s, struct figure *f)
 	       (take(s, "M/s") || take(s, "M ops/s")) && f->mean > 0;
 }
 
+/* "( 6.250M/prod)" behind a rate of all threads: how many there are. */
+static void take_threads(const char *s, struct figure *f)
+{
+	double each;
+
+	if (take(&s, "(") && take_number(&s, &each) && (take(&s, "M/prod") || take(&s, "M ops/prod")) && each > 0 &&
+	    f->mean / each < MAX_THREADS)
+		f->threads = llround(f->mean / each);
+}
+
 /* The last word of @s before @end, without the blanks and the '-' after it. */
 static bool name_before(const char *s, const char *end, char *name, size_t size)
 {
@@ -115,8 +128,10 @@ static bool parse_summary(const struct context *c, const char *s, struct figure 
 		return false;
 	if (!take_rate(&s, f))
 		return false;
+	take_threads(s, f);
 	f->format = "summary";
-	f->ns = 1000 / f->mean;
+	/* of each thread, as a latency is */
+	f->ns = 1000 / f->mean * (double)(f->threads > 1 ? f->threads : 1);
 	latency = strstr(s, "latency");
 	if (latency) {
 		latency += strlen("latency");
@@ -193,12 +208,13 @@ static json_t *number_or_null(double x)
 
 static json_t *figure_json(const struct context *c, const struct figure *f)
 {
+	const long long threads = f->threads ? f->threads : c->threads;
 	json_t *params = json_object();
 
 	if (c->nr_loops)
 		json_object_set_new(params, "nr_loops", json_integer(c->nr_loops));
-	if (c->threads > 1)
-		json_object_set_new(params, "producers", json_integer(c->threads));
+	if (threads > 1)
+		json_object_set_new(params, "producers", json_integer(threads));
 	json_t *o = json_pack("{s:s, s:s, s:s, s:o, s:s, s:f, s:n, s:b, s:f, s:{s:o, s:o, s:s}, s:[s], "
 			 "s:{s:s, s:i}}", "schema", SCHEMA_RESULT, "bench", f->bench, "target", "imported",
 			 "params", params, "unit", "ns/op", "estimate", f->ns, "ci95", "gross_only", 1,
@@ -242,7 +258,7 @@ static void note_context(struct context *c, const char *s)
 			c->bench[0] = '\0';
 	} else if (take(&s, "nr_loops:") && take_number(&s, &x) && x >= 1 && x < 1e15) {
 		c->nr_loops = (long long)x;
-	} else if ((take(&s, "nr_threads:") || take(&s, "threads:")) && take_number(&s, &x) && x >= 1 && x < 1e6) {
+	} else if ((take(&s, "nr_threads:") || take(&s, "threads:")) && take_number(&s, &x) && x >= 1 && x < MAX_THREADS) {
 		c->threads = (long long)x;
 	}
 }
@@ -255,10 +271,10 @@ static int import_line(struct context *c, const char *s)
 	while (*s == '>' || *s == ' ' || *s == '\t')
 		s++;
 	note_context(c, s);
-	if (parse_summary(c, s, &f) || parse_result(s, &f) || parse_throughput(s, &f) ||
-	    parse_table(s, &f))
-		return add_figure(c, &f);
-	return 0;
+	if (!parse_summary(c, s, &f) && !parse_result(s, &f) && !parse_throughput(s, &f) && !parse_table(s, &f))
+		return 0;
+	/* what no machine takes is no figure */
+	return f.ns > 0 && f.ns < MOST_NS ? add_figure(c, &f) : 0;
 }
 
 /* Some archives of mails join the lines of a paragraph: then one ends where the next is quoted. */

@@ -55,6 +55,18 @@ grep -q bpf_loop out && die "bpf_loop with and without nr_loops are two benches"
 printf 'nr_loops: 100\nbpf_loop : 100 ± 0M/s\n' >others.txt
 expect 0 "$BPFLAB" compare forms.txt others.txt
 in_out "bpf_loop/nr_loops=100 on imported *13.88 ns*10.00 ns*"
+# of several threads: what each takes, and how many they are
+cat >threads.txt <<'TXT'
+Setting up benchmark 'count-global'...
+Summary: hits   25.000 ± 0.205M/s (  6.250M/prod), drops    0.000 ± 0.000M/s, total operations   25.000 ± 0.205M/s
+Setting up benchmark 'bpf-loop'...
+Summary: throughput   25.000 ± 1.352 M ops/s (  6.250M ops/prod), latency  160.000 ns/op
+TXT
+expect 0 "$BPFLAB" report threads.txt --json -
+json out "[(x['estimate'], x['params']['producers']) for x in r] == [(160, 4), (160, 4)]"
+# a rate that is none is no figure
+printf 'slow : 0.%0320d1 ± 0.1 M/s\n' 0 >slow.txt
+usage_error "*'slow.txt' holds neither results of bpflab nor figures*" report slow.txt --csv -
 # an archive that joined the lines
 python3 -c "print('Hello ' * 300 + '> kprobe: 10.0 ± 0.1M/s (drops 0) > kretprobe: 5.0 ± 0.1M/s')" >joined.txt
 printf 'kprobe: 10 ± 1M/s\nkretprobe : 4 ± 1M/s\n' >others.txt
