@@ -174,8 +174,15 @@ static void print_side(const struct beside *b, const struct side *side)
 	struct interval ci, rel;
 	double mean = geo_mean(side->seconds, NULL, b->rounds, &ci), ratio;
 
-	printf("%-22s %4u %9.3f  [%.3f, %.3f]", side->target.spec, b->rounds, mean, ci.lo, ci.hi);
-	if (side != b->sides) {
+	printf("%-22s %4u %9.3f  ", side->target.spec, b->rounds, mean);
+	if (b->rounds > 1)
+		printf("[%.3f, %.3f]", ci.lo, ci.hi);
+	else
+		printf("-");
+	if (side != b->sides && b->rounds < 2) {
+		ratio = geo_mean(side->seconds, b->sides[0].seconds, b->rounds, &rel);
+		printf("  %+.1f %%", 100 * (ratio - 1));
+	} else if (side != b->sides) {
 		ratio = geo_mean(side->seconds, b->sides[0].seconds, b->rounds, &rel);
 		printf("  %+.1f %% [%+.1f, %+.1f]", 100 * (ratio - 1), 100 * (rel.lo - 1),
 		       100 * (rel.hi - 1));

@@ -251,6 +251,8 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 		add_number(a, "--rounds", GUEST_ROUNDS);
 	} else {
 		add_word(a, t->target.spec);
+		if (opts->keep_going)
+			add_word(a, "--keep-going");
 		add_number(a, "--rounds", code ? 1 : ROUNDS);
 	}
 	add_number(a, "--nr_loops", opts->nr_loops);

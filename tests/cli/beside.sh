@@ -13,6 +13,8 @@ json r.json "r[0]['events'] > 0 and r[0]['seconds'] > 0 and r[0]['command'][0] =
 # No instances: the command alone.
 expect 0 beside --instances 0 --rounds 1 --json r.json -- true
 json r.json "r[0]['events'] == 0 and len(r[0]['runs']) == 1"
+expect 0 beside --instances 0 --rounds 1 -- true
+in_out "$TARGET * 1 *.*  -" # an interval takes two
 
 # What cannot be measured, in one line each.
 usage_error "--instances: no command after '--', as in *" run prog-pack --instances 2

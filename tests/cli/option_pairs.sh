@@ -15,3 +15,18 @@ usage_error "--keep is for bpflab history prune" history show --keep 3
 usage_error "--older-than is for bpflab history prune" history show --older-than 3
 expect 0 "$BPFLAB" run --on "$TARGET" -d 0.1 -w 0 --rounds 3 -q --ascii --text text arr-inc
 [ -s text ] || die "no text"
+# what says how benches are measured, where none are
+usage_error "--instances measures a command: leave out --markdown" run prog-pack --instances 0 --markdown f -- true
+usage_error "--instances measures a command: leave out --duration" run prog-pack --instances 0 -d 3 -- true
+usage_error "--instances measures a command: leave out --affinity" run prog-pack --instances 0 -a -- true
+quick count-local --json r.json
+usage_error "result files are not measured: leave out --duration" compare r.json r.json -d 5
+usage_error "result files are not measured: leave out --no-control" compare r.json r.json --no-control
+usage_error "result files are not measured: leave out --seed" compare r.json r.json --seed 5
+usage_error "result files are not measured: leave out --prod-affinity" compare r.json r.json --prod-affinity 0
+usage_error "only history gate measures: leave out --quads" history add r.json --db db --quads 40
+usage_error "only history gate measures: leave out --fail-above" history show --db db --fail-above 3
+usage_error "--json is for bpflab history show and gate" history add r.json --db db --json f
+[ ! -e db ] || die "a history of nothing"
+usage_error "--count=insns goes without --prepare: *" run --count=insns arr-inc --prepare true
+usage_error "--count=insns goes without --consumers: *" run --count=insns arr-inc -c 2
