@@ -404,6 +404,14 @@ static void plan_rounds(struct suite *s, const struct opts *opts, const uint32_t
 		s->rounds = (uint32_t)fmax(MIN_ROUNDS, duration * 1e9 / per_round);
 }
 
+static bool any_left(const struct suite *s)
+{
+	for (size_t i = 0; i < s->nr_points; i++)
+		if (!s->points[i].failed)
+			return true;
+	return false;
+}
+
 static int measure(struct suite *s, const struct opts *opts, uint32_t *order, struct errline *e)
 {
 	double duration = opts->duration > 0 ? opts->duration : 10;
@@ -418,7 +426,8 @@ static int measure(struct suite *s, const struct opts *opts, uint32_t *order, st
 	}
 	plan_rounds(s, opts, order, duration);
 	s->begin_ns = sample_now_ns();
-	for (uint32_t r = 0; r < s->rounds && !err; r++) {
+	/* points that are out need no time */
+	for (uint32_t r = 0; r < s->rounds && !err && any_left(s); r++) {
 		err = suite_round(s, order, r, duration * 1e9 * (r + 1) / s->rounds, e);
 		s->rounds_done += !err;
 	}
