@@ -172,7 +172,7 @@ int cmd_run_counts(const struct opts *opts)
 		status = EXIT_USAGE;
 	else
 		status = count_exit_status(r.targets, r.nr);
-	if (status == EXIT_USAGE)
+	if (err && !interrupt_signal())
 		print_error(&e);
 	for (size_t i = 0; i < r.nr; i++)
 		count_target_release(&r.targets[i]);

@@ -58,6 +58,13 @@ fi
 BPFLAB_FAULT=drop-event expect 2 "$BPFLAB" run arr-inc --count=insns --runs 1 -q
 in_err "bpflab: arr-inc on user*: the program executed * events of * asked for"
 [ ! -s out ] || die "figures of a bench that failed: $(cat out)"
+# --keep-going holds here, too; if nothing is left to count, that has been said
+expect 0 "$BPFLAB" run "$OBJECTS/rejected.bpf.o" arr-inc --count=insns --runs 1 -q --keep-going
+in_out "arr-inc *1 of 1"
+one=$(wc -l <err)
+[ "$one" = 1 ] || die "not one line: $(cat err)"
+expect 1 "$BPFLAB" run "$OBJECTS/rejected.bpf.o" --count=insns --runs 1 -q --keep-going
+one_line_error "cannot load '*rejected.bpf.o' on user*"
 # Ctrl-C ends all of it
 "$BPFLAB" run bpf-loop --nr_loops 7777 --count=insns --runs 1000 >out 2>err &
 pid=$!
