@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define BAR_WIDTH 24
+#define DEFAULT_COLUMNS 80
 
 static bool shown;
 static double total_seconds;
@@ -29,15 +31,36 @@ static bool is_due(void)
 	return true;
 }
 
+/* Cut @line off before the last column: what wraps could not be drawn over, and would scroll the terminal. */
+static void fit(char *line)
+{
+	struct winsize size = { .ws_col = 0 };
+	unsigned int left;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		size.ws_col = DEFAULT_COLUMNS;
+	left = size.ws_col - 1u;
+	for (; *line; line++) {
+		if (((unsigned char)*line & 0xc0) == 0x80)
+			continue;
+		if (!left--) {
+			*line = '\0';
+			return;
+		}
+	}
+}
+
 static void draw(double share, const char *text)
 {
 	int full = (int)(share * BAR_WIDTH);
-	char bar[BAR_WIDTH + 1];
+	char bar[BAR_WIDTH + 1], line[BAR_WIDTH + 300];
 
 	memset(bar, '-', BAR_WIDTH);
 	memset(bar, '#', (size_t)full);
 	bar[BAR_WIDTH] = '\0';
-	fprintf(stderr, "\r[%s] %3.0f %%  %s\033[K", bar, 100 * share, text);
+	snprintf(line, sizeof(line), "[%s] %3.0f %%  %s", bar, 100 * share, text);
+	fit(line);
+	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);
 }
 
