@@ -20,7 +20,7 @@ struct stored {
 	char target[256];  /* with its variant */
 	char machine[512]; /* what has to be the same for times to be comparable */
 	char policy[128];
-	char seed[32];
+	char seed[32], time[32];
 	double ns;         /* NAN if the run gave no figure that can be compared */
 	unsigned int file;
 	bool imported;
@@ -42,14 +42,15 @@ static void read_result(const struct record *r, struct stored *s)
 	snprintf(s->policy, sizeof(s->policy), "%.100s|%d", record_text(env, "overhead_policy"),
 		 json_is_true(json_object_get(r->json, "gross_only")));
 	snprintf(s->seed, sizeof(s->seed), "%.31s", record_text(r->json, "seed"));
+	snprintf(s->time, sizeof(s->time), "%.31s", record_text(env, "time"));
 }
 
-/* A run that a file holds twice is one run. */
+/* A run that a file holds twice is one run; another may have been given the same seed. */
 static bool is_known(const struct stored_list *list, const struct stored *s)
 {
 	for (size_t i = 0; i < list->nr; i++)
 		if (list->items[i].file == s->file && s->seed[0] &&
-		    !strcmp(list->items[i].seed, s->seed) &&
+		    !strcmp(list->items[i].seed, s->seed) && !strcmp(list->items[i].time, s->time) &&
 		    !strcmp(list->items[i].label, s->label) &&
 		    !strcmp(list->items[i].target, s->target))
 			return true;

@@ -23,6 +23,10 @@ python3 -c "import csv; r = list(csv.reader(open('c.csv'))); assert len({len(x) 
 for i in 1 2 3 4 5; do cat one.json; done >copies.json
 expect 0 "$BPFLAB" compare copies.json two.json
 in_out "*1/1 runs*"
+# but with --seed five runs have one seed
+for i in 1 2 3 4 5; do sed -E 's/"time":"[^"]+"/"time":"2026-01-0'$i'T00:00:00Z"/' one.json; done >seeded.json
+expect 0 "$BPFLAB" compare seeded.json two.json
+in_out "*5/1 runs*"
 # what cannot be
 usage_error "*--fail-above needs a fresh measurement*" compare one.json two.json --fail-above 3
 usage_error "*result files are not measured*--quads" compare one.json two.json --quads 20
