@@ -363,9 +363,38 @@ static struct bench *make_bench(const char *path, const struct bpf_program *prog
 	return bench;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* The bench of @s with the name of @bench, by which results are told apart, or NULL. */
+static const struct object_prog *find_name(const struct suite *s, const struct bench *bench)
+{
+	for (size_t i = 0; i < s->nr_objects; i++)
+		if (!strcmp(s->objects[i]->name, bench->name))
+			return s->objects[i]->data;
+	return NULL;
+}
+
+/* Takes over @bench. A program that is named twice is one bench, as it is with other benches. */
 static int append_bench(struct suite *s, struct bench *bench, struct errline *e)
 {
-	struct bench **grown = bench ? realloc(s->objects, (s->nr_objects + 1) * sizeof(*grown)) : NULL;
+	const struct object_prog *op = bench ? bench->data : NULL, *other = op ? find_name(s, bench) : NULL;
+	struct bench **grown;
+	int err = 0;
+
+	if (other) {
+		if (!is_same_file(other->path, op->path))
+			err = errline_set(e, -EINVAL, "'%s' and '%s' have one name in results, '%s'; run one at a time, "
+					  "or compare them: bpflab compare %s %s", other->path, op->path, bench->name,
+					  other->path, op->path);
+		free_bench(bench);
+		return err;
+	}
+	grown = bench ? realloc(s->objects, (s->nr_objects + 1) * sizeof(*grown)) : NULL;
 
 	if (!grown) {
 		free_bench(bench);
@@ -379,9 +408,9 @@ static int append_bench(struct suite *s, struct bench *bench, struct errline *e)
 static int add_programs(struct suite *s, struct bpf_object *obj, const char *path, const char *only,
 			struct errline *e)
 {
-	size_t first = s->nr_objects;
 	struct bpf_program *prog;
 	int err = choose_programs(obj, path, e);
+	bool any = false;
 
 	if (err < 0)
 		return err;
@@ -391,8 +420,9 @@ static int add_programs(struct suite *s, struct bpf_object *obj, const char *pat
 		err = append_bench(s, make_bench(path, prog), e);
 		if (err)
 			return err;
+		any = true;
 	}
-	if (s->nr_objects > first)
+	if (any)
 		return 0;
 	if (only)
 		return errline_set(e, -ENOENT, "'%s' has no program '%s' that can be measured", path,

@@ -13,3 +13,13 @@ expect 0 quick "$OBJECTS/counter.bpf.o" --json r.json
 json r.json "'returned different values' in r[0]['note']"
 expect 0 "$BPFLAB" run --on "$TARGET" --classic -q -d 1 -w 0 "$OBJECTS/types.bpf.o:my_socket"
 in_out "Summary: hits *"
+# results go by the name of the file: two files of one name would be one bench to a history
+mkdir other
+cp "$OBJECTS/types.bpf.o" other/
+usage_error "'*types.bpf.o' and 'other/types.bpf.o' have one name in results, 'types.bpf.o:my_tc'; *bpflab compare *" \
+	run --on "$TARGET" "$OBJECTS/types.bpf.o:my_tc" other/types.bpf.o:my_tc
+compared "$BPFLAB" compare "$OBJECTS/types.bpf.o:my_tc" other/types.bpf.o:my_tc --on "$TARGET" --quads 6 -w 0
+# one that is named twice is one
+ln -s "$PWD/other/types.bpf.o" types.bpf.o
+expect 0 quick ./types.bpf.o:my_tc other/types.bpf.o types.bpf.o:my_tc --json r.json
+json r.json "len(r) == 5 and r[0]['bench'] == 'types.bpf.o:my_tc'"
