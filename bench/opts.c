@@ -66,13 +66,14 @@ static const struct {
 int opts_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	unsigned long long v;
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	uint64_t scale = 1;
 	char *end;
 
 	if (!isdigit((unsigned char)text[0]))
 		return -EINVAL;
 	errno = 0;
-	v = strtoull(text, &end, 0);
+	v = strtoull(text, &end, hex ? 16 : 10);
 	if (*end == 'k' || *end == 'M' || *end == 'G') {
 		scale = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : 1000000000;
 		end++;

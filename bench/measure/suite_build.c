@@ -201,6 +201,8 @@ static int parse_sweep(struct selection *sel, const char *text, struct errline *
 		size_t nr = sel->nr_values[param];
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, p + 1);
+		if (len >= sizeof(word)) /* no number of its beginning */
+			memcpy(word + sizeof(word) - 4, "...", 4);
 		if (nr == MAX_SWEEP_VALUES)
 			return errline_set(e, -E2BIG, "--sweep '%s': more than %d values", text,
 					   MAX_SWEEP_VALUES);
@@ -210,6 +212,9 @@ static int parse_sweep(struct selection *sel, const char *text, struct errline *
 					   "%llu to %llu", text, word,
 					   (unsigned long long)sweep_table[param].min,
 					   (unsigned long long)sweep_table[param].max);
+		for (size_t i = 0; i < nr; i++)
+			if (sel->values[param][i] == sel->values[param][nr])
+				return errline_set(e, -EINVAL, "--sweep '%s': '%s' is given twice", text, word);
 		sel->nr_values[param]++;
 	}
 	return 0;

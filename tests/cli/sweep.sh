@@ -6,3 +6,7 @@ expect 0 quick bpf-loop --sweep nr_loops=1,10 --sweep p=1,2 --json r.json
 json r.json "[(x['params']['nr_loops'], x['params']['producers']) for x in r] == [(1, 1), (1, 2), (10, 1), (10, 2)]"
 expect 0 quick arr-inc --sweep trig-batch-iters=10,20 --json r.json
 json r.json "[x['params']['trig_batch_iters'] for x in r] == [10, 20]"
+# each value once: two results with the same parameters could not be told apart
+usage_error "--sweep 'nr_loops=1,10,01': '01' is given twice" run --on "$TARGET" bpf-loop --sweep nr_loops=1,10,01
+usage_error "--sweep 'p=00000000000000000000000000000000002': '0000*...' is not a whole number *" \
+	run --on "$TARGET" arr-inc --sweep p=00000000000000000000000000000000002
