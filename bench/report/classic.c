@@ -234,6 +234,10 @@ static int run_point(struct suite *s, struct point *pt, const struct opts *opts,
 		err = -EINTR;
 	else if (!err)
 		err = check_counts(pt, &c, e);
+	if (!err) {
+		point_verify(pt);
+		err = pt->failed;
+	}
 	if (!err)
 		classic_print_summary(stdout, pt->inst.bench->flags & BENCH_OPS_REPORT, c.rates,
 				      c.nr_rates, pt->inst.params.producers);
@@ -257,6 +261,8 @@ int classic_run(struct suite *s, const struct opts *opts, struct errline *e)
 			*e = why;
 			return err;
 		}
+		if (pt->failed)
+			continue; /* by its counters, with a line of its own */
 		pt->failed = err;
 		pt->error = why;
 	}
