@@ -366,16 +366,25 @@ static int prepare_row(struct comparison *c, struct comparison_row *row, double 
 	return err ? row_failed(row, err, &why, e) : 0;
 }
 
+/* What is dropped now may not be measured again in time. */
+static bool is_late(const struct comparison *c)
+{
+	return c->out_of_time || (c->max_seconds > 0 &&
+				  (double)(sample_now_ns() - c->begin_ns) > c->max_seconds * 1e9 / 2);
+}
+
 /*
  * If most quads of @row are disturbed, somebody else wants the CPU. Shorter batches fit between; what was
- * measured with the long ones is dropped. If that does not help, all quads are used as they are.
+ * measured with the long ones is dropped. If that does not help, or there is no time for it, all quads are used as
+ * they are.
  */
-static void relieve_row(struct comparison_row *row, size_t goal)
+static void relieve_row(const struct comparison *c, struct comparison_row *row, size_t goal)
 {
 	uint64_t ops = point_round_ops(&row->arms[QUAD_A].live, (double)row->ops / SHORTENED);
+	bool most = 2 * row->nr_clean < row->nr_quads;
 
-	if (row->shortened || row->nr_looks || ops >= row->ops || 2 * row->nr_clean >= row->nr_quads) {
-		row->crowded = is_wanted(row, goal);
+	if (row->shortened || row->nr_looks || ops >= row->ops || !most || is_late(c)) {
+		row->crowded = c->out_of_time ? most : is_wanted(row, goal);
 		return;
 	}
 	row->shortened = true;
@@ -407,8 +416,8 @@ static int run_epoch(struct comparison *c, size_t goal, size_t share, struct dum
 		struct comparison_row *row = &c->rows[i];
 
 		close_row(c, row, &dummies[i]);
-		if (!err && is_active(row) && !row->crowded && !c->out_of_time)
-			relieve_row(row, goal);
+		if (!err && is_active(row) && !row->crowded)
+			relieve_row(c, row, goal);
 	}
 	c->epochs++;
 	return err;
