@@ -116,7 +116,6 @@ int opts_check_pairs(const struct opts *opts, struct errline *e)
 		{ "timeout", opts->timeout > 0, guest || counts(opts), "goes with a target vm:KERNEL or with --count=insns" },
 		{ "qemu-args", opts->qemu_args, guest, "goes with a target vm:KERNEL" },
 		{ "print-command", opts->print_command, guest, "goes with a target vm:KERNEL" },
-		{ "initrd", opts->initrd, opts->print_command, "goes with --print-command" },
 		{ "modules", opts->modules, is_verb(opts, CMD_KERNEL, "add"), "is for bpflab kernel add" },
 		{ "config", opts->config, is_verb(opts, CMD_KERNEL, "add"), "is for bpflab kernel add" },
 		{ "mirror", opts->mirror, is_verb(opts, CMD_KERNEL, "fetch"), "is for bpflab kernel fetch" },

@@ -6,7 +6,6 @@ usage_error "--ascii goes with --markdown or --text" run --on "$TARGET" --ascii 
 usage_error "--timeout goes with a target vm:KERNEL or with --count=insns" run --on "$TARGET" --timeout 5 arr-inc
 usage_error "--qemu-args goes with a target vm:KERNEL" profile --on "$TARGET" --qemu-args "-d int" arr-inc
 usage_error "--print-command goes with a target vm:KERNEL" compare --print-command "$TARGET" "$TARGET" arr-inc
-usage_error "--initrd goes with --print-command" run --on vm:6.12 --initrd f arr-inc
 usage_error "--modules is for bpflab kernel add" kernel list --modules d
 usage_error "--config is for bpflab kernel add" kernel list --config f
 usage_error "--mirror is for bpflab kernel fetch" kernel list --mirror m
