@@ -220,7 +220,8 @@ static int parse_type(struct scan *s, struct bpfu_value *value)
 		bool ignored;
 
 		id = bpfu_vmlinux_add_ref(BTF_KIND_PTR, id);
-		*value = (struct bpfu_value){ .size = 8, .is_pointer = true };
+		*value = (struct bpfu_value){ .size = 8, .is_pointer = true,
+					      .pointee = value->is_pointer ? 0 : value->size };
 		is_struct = false;
 		qualifiers(s, &ignored);
 	}

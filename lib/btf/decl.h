@@ -13,6 +13,7 @@
 struct bpfu_value {
 	uint8_t size; /* bytes, 0: void */
 	bool is_pointer;
+	uint8_t pointee; /* of a pointer to a number: its size; else 0 */
 };
 
 struct bpfu_decl {

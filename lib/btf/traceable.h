@@ -24,8 +24,10 @@ struct bpfu_traceable {
 
 /* Flags besides those of the public header. */
 enum bpfu_func_kind {
-	BPFU_FUNC_KFUNC = 1u << 16, /* programs may call it; arguments and result are numbers */
+	BPFU_FUNC_KFUNC = 1u << 16, /* programs may call it; arguments are numbers, the result is one
+				     * or points to a number that may be written */
 	BPFU_FUNC_EVENT = 1u << 17, /* no function: .addr is a tracepoint, a struct bpfu_tp */
+	BPFU_FUNC_SESSION = 1u << 18, /* KFUNC of session programs (probe/kprobe.h) only */
 };
 
 /* The object @tp is the tracepoint that @decl_ describes. */

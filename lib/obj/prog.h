@@ -104,6 +104,14 @@ static inline struct bpfu_prog *bpfu_prog_of(struct bpfu_obj *obj)
 	return bpfu_container_of(obj, struct bpfu_prog, obj);
 }
 
+/* Loaded to run at the entry and at the return of one call (obj/session.h). */
+static inline bool bpfu_prog_is_session(const struct bpfu_prog *prog)
+{
+	return prog->type == BPF_PROG_TYPE_KPROBE &&
+	       ((int)prog->expected_attach_type == BPFU_TRACE_KPROBE_SESSION ||
+		(int)prog->expected_attach_type == BPFU_TRACE_UPROBE_SESSION);
+}
+
 /* A zeroed program with one reference, or NULL. The last put frees all that its fields hold. */
 struct bpfu_prog *bpfu_prog_new(void);
 

@@ -96,6 +96,8 @@ const char *bpfu_hook_reason(int err)
 		return "it does not begin with a nop; compile it with BPFU_PROBE_ENTRY";
 	case ERANGE:
 		return "it is too far from the memory for generated code";
+	case E2BIG:
+		return "as many programs of this kind as one function can have are on it already";
 	case EACCES:
 		return "the text of this process cannot be changed";
 	default:

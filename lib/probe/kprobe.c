@@ -10,7 +10,7 @@
  * A call is watched to its end by calling the body from the thunk; the thunk's frame is what is kept
  * per call, so that there is no list of open calls which a longjmp(), an exception or the end of a
  * thread could leave in disorder. The frame remembers when the call began: a probe that was attached
- * later does not see its return.
+ * later does not see its return. For sessions (obj/session.h) the frame has room, too.
  */
 #include "probe/kprobe.h"
 
@@ -27,25 +27,35 @@
 #include "probe/thunk.h"
 #include "util/bits.h"
 
+/* Sessions that a thunk has room for: as few as will do, since a frame grows with them. */
+static const uint32_t rooms[] = { 1, 4, BPFU_SESSIONS_MAX };
+
+#define ROOMS BPFU_ARRAY_SIZE(rooms)
+
 /* One program on one function. */
 struct probe {
 	struct bpfu_run run;
 	struct bpfu_probe_set *set;
 	struct bpfu_hook *hook;     /* NULL: not on it */
 	struct bpfu_places *places; /* of a return probe with max_active */
+	uint32_t number;            /* of a session, among those on the function */
 	uint64_t since;             /* epoch of the attachment */
 	struct probe *next;         /* in probes->first, under the lock */
 };
 
 struct bpfu_probe_set {
 	struct bpfu_rcu_head rcu;
-	bool is_return;
+	enum bpfu_when when;
+	bool is_session;
 	uint32_t cnt;
 	struct bpfu_hook **hooks;   /* room for remove_all() */
 	struct probe probes[];
 };
 
-/* What the handlers walk: entry probes, then return probes. Freed after a grace period. */
+/*
+ * What the handlers walk: entry probes, then return probes, sessions among both. Freed after a grace
+ * period.
+ */
 struct list {
 	struct bpfu_rcu_head rcu;
 	struct bpfu_run single[2]; /* at the entry, at the return: the thunk's */
@@ -60,9 +70,18 @@ struct bpfu_probes {
 	_Atomic(struct list *) list;
 	_Atomic uint64_t epoch;     /* list->epoch, also readable outside of sections */
 	const void *thunks[BPFU_THUNK_FORMS][2][2]; /* [] [lean] [direct]; never freed */
+	const void *session_thunks[ROOMS][2]; /* [] [lean] */
 	struct probe *first;        /* latest first */
-	uint32_t cnt, return_cnt;
+	uint32_t cnt, return_cnt;   /* sessions are among the latter */
 	uint32_t place_cnt;         /* of the latter, those with places */
+	uint32_t session_cnt;       /* all programs loaded as such */
+	uint32_t sessions;          /* the numbers that are taken */
+};
+
+/* What a thunk with room for sessions is about; never freed. */
+struct session_thunk {
+	struct bpfu_probes *probes;
+	uint32_t room; /* sessions */
 };
 
 static struct list nothing;   /* what the thunks find where nothing is attached */
@@ -82,44 +101,90 @@ static int64_t running_tpoff(void)
 
 /* ---- at run time ---- */
 
-static void run_probe(const struct probe *probe, void *regs)
+/* What the program returns; 1, as who does not want to see the return, if the run was missed. */
+static uint64_t run_probe(const struct probe *probe, void *regs)
 {
 	const struct bpfu_run *run = &probe->run;
+	uint64_t ret;
 
 	if (bpfu_unlikely(running)) {
 		bpfu_run_missed(run);
-		return;
+		return 1;
 	}
 	/* A signal in between finds false and leaves false. */
 	running = true;
 	if (bpfu_unlikely(bpfu_attach_cookie != run->cookie ||
 			  atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed)))
-		bpfu_run_slow(run, regs);
+		ret = bpfu_run_slow(run, regs);
 	else
-		run->func(regs, run->prog);
+		ret = run->func(regs, run->prog);
 	running = false;
+	return ret;
 }
 
-static uint64_t on_enter(void *arg, uint64_t *regs)
+static uint64_t run_session(const struct probe *probe, void *regs, struct bpfu_session *session,
+			    bool is_return)
 {
-	struct bpfu_probes *p = arg;
+	struct bpfu_session_run outer = bpfu_session_begin(session, is_return);
+	uint64_t ret = run_probe(probe, regs);
+
+	bpfu_session_end(outer);
+	return ret;
+}
+
+/* What the call keeps for @probe; NULL: the thunk was made for fewer, the probe is being attached. */
+static struct bpfu_session *session_of(const struct probe *probe, uint64_t *regs, uint32_t room)
+{
+	struct bpfu_session *end = (struct bpfu_session *)(regs - BPFU_THUNK_ROOM_END);
+
+	return probe->number < room ? end - 1 - probe->number : NULL;
+}
+
+static void enter_session(const struct probe *probe, uint64_t *regs, uint32_t room)
+{
+	struct bpfu_session *session = session_of(probe, regs, room);
+
+	if (!session)
+		return;
+	session->cookie = 0;
+	session->due = !run_session(probe, regs, session, false);
+}
+
+static void leave_session(const struct probe *probe, uint64_t *regs, uint32_t room)
+{
+	struct bpfu_session none = { 0 };
+	struct bpfu_session *session = &none;
+
+	if (probe->set->when == BPFU_WHEN_BOTH) {
+		session = session_of(probe, regs, room);
+		if (!session || !session->due)
+			return;
+	}
+	run_session(probe, regs, session, true);
+}
+
+/* @room: sessions that the thunk's frame can hold. */
+static void enter(struct bpfu_probes *p, uint64_t *regs, uint32_t room)
+{
 	bool entered = bpfu_run_enter();
 	struct list *list = atomic_load_explicit(&p->list, memory_order_acquire);
 	struct bpfu_call *call = bpfu_call_of(regs);
 
 	call->epoch = list->epoch;
-	for (uint32_t i = 0; i < list->entry_cnt; i++)
-		run_probe(list->probes[i], regs);
+	for (uint32_t i = 0; i < list->entry_cnt; i++) {
+		if (list->probes[i]->set->is_session)
+			enter_session(list->probes[i], regs, room);
+		else
+			run_probe(list->probes[i], regs);
+	}
 	for (uint32_t i = list->entry_cnt; i < list->cnt; i++)
 		if (list->probes[i]->places)
 			bpfu_place_take(list->probes[i]->places, call);
 	bpfu_run_leave(entered);
-	return 0;
 }
 
-static uint64_t on_leave(void *arg, uint64_t *regs)
+static void leave(struct bpfu_probes *p, uint64_t *regs, uint32_t room)
 {
-	struct bpfu_probes *p = arg;
 	struct bpfu_call *call = bpfu_call_of(regs);
 	bool entered = bpfu_run_enter();
 	struct list *list = atomic_load_explicit(&p->list, memory_order_acquire);
@@ -130,9 +195,39 @@ static uint64_t on_leave(void *arg, uint64_t *regs)
 		if (probe->since > call->epoch ||
 		    (probe->places && !bpfu_place_leave(probe->places, call)))
 			continue;
-		run_probe(probe, regs);
+		if (probe->set->is_session)
+			leave_session(probe, regs, room);
+		else
+			run_probe(probe, regs);
 	}
 	bpfu_run_leave(entered);
+}
+
+static uint64_t on_enter(void *arg, uint64_t *regs)
+{
+	enter(arg, regs, 0);
+	return 0;
+}
+
+static uint64_t on_leave(void *arg, uint64_t *regs)
+{
+	leave(arg, regs, 0);
+	return 0;
+}
+
+static uint64_t on_enter_session(void *arg, uint64_t *regs)
+{
+	const struct session_thunk *thunk = arg;
+
+	enter(thunk->probes, regs, thunk->room);
+	return 0;
+}
+
+static uint64_t on_leave_session(void *arg, uint64_t *regs)
+{
+	const struct session_thunk *thunk = arg;
+
+	leave(thunk->probes, regs, thunk->room);
 	return 0;
 }
 
@@ -143,11 +238,14 @@ static void list_free(struct bpfu_rcu_head *head)
 	free(bpfu_container_of(head, struct list, rcu));
 }
 
-/* Places are the handlers' business. */
-static void choose_single(struct list *list, uint32_t place_cnt)
+/* Places and sessions are the handlers' business. */
+static bool is_direct(const struct bpfu_probes *p)
 {
-	if (place_cnt)
-		return;
+	return !p->place_cnt && !p->session_cnt;
+}
+
+static void choose_single(struct list *list)
+{
 	if (list->entry_cnt == 1)
 		list->single[0] = bpfu_run_single(&list->probes[0]->run);
 	if (list->cnt - list->entry_cnt == 1) {
@@ -158,21 +256,22 @@ static void choose_single(struct list *list, uint32_t place_cnt)
 
 static struct list *list_new(const struct bpfu_probes *p)
 {
-	struct list *list = calloc(1, sizeof(*list) + p->cnt * sizeof(list->probes[0]));
+	struct list *list = calloc(1, sizeof(*list) + 2 * p->cnt * sizeof(list->probes[0]));
 	uint32_t cnt = 0;
 
 	if (!list)
 		return NULL;
-	for (int is_return = 0; is_return < 2; is_return++) {
+	for (enum bpfu_when when = BPFU_WHEN_ENTERED; when <= BPFU_WHEN_LEFT; when++) {
 		for (struct probe *probe = p->first; probe; probe = probe->next)
-			if (probe->set->is_return == is_return)
+			if (probe->set->when & when)
 				list->probes[cnt++] = probe;
-		if (!is_return)
+		if (when == BPFU_WHEN_ENTERED)
 			list->entry_cnt = cnt;
 	}
 	list->cnt = cnt;
 	list->epoch = epoch;
-	choose_single(list, p->place_cnt);
+	if (is_direct(p))
+		choose_single(list);
 	return list;
 }
 
@@ -203,9 +302,10 @@ static uint32_t arg_cnt_of(const struct bpfu_probes *p)
 	return func->btf_id ? func->decl.arg_cnt : BPFU_THUNK_ANY_ARGS;
 }
 
-static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean, bool direct)
+static struct bpfu_thunk thunk_of(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean,
+				  bool direct)
 {
-	struct bpfu_thunk thunk = {
+	return (struct bpfu_thunk){
 		.func = p->hook->func->addr,
 		.after = bpfu_site_after(&p->hook->site),
 		.after_cell = &p->hook->after_probe,
@@ -224,8 +324,25 @@ static int thunk_new(struct bpfu_probes *p, enum bpfu_thunk_form form, bool lean
 			.running_tpoff = running_tpoff(),
 		},
 	};
+}
 
-	return bpfu_thunk_make(&thunk, &p->thunks[form][lean][direct]);
+static int session_thunk_new(struct bpfu_probes *p, bool lean, uint32_t room, const void **out)
+{
+	struct bpfu_thunk thunk = thunk_of(p, BPFU_THUNK_BOTH, lean, false);
+	struct session_thunk *arg = malloc(sizeof(*arg));
+	int err;
+
+	if (!arg)
+		return -ENOMEM;
+	*arg = (struct session_thunk){ p, room };
+	thunk.room = room * sizeof(struct bpfu_session);
+	thunk.arg = arg;
+	thunk.enter = on_enter_session;
+	thunk.leave = on_leave_session;
+	err = bpfu_thunk_make(&thunk, out);
+	if (err)
+		free(arg);
+	return err;
 }
 
 /* A tail call may lead to a program that reads other registers. */
@@ -245,21 +362,54 @@ static enum bpfu_thunk_form form_of(const struct bpfu_probes *p)
 	return p->cnt == p->return_cnt && !p->place_cnt ? BPFU_THUNK_EXIT : BPFU_THUNK_BOTH;
 }
 
+static int session_thunk_get(struct bpfu_probes *p, bool lean, const void **out)
+{
+	const void **thunk;
+	uint32_t i = 0;
+	int err = 0;
+
+	while (rooms[i] < bpfu_session_room(p->sessions))
+		i++;
+	thunk = &p->session_thunks[i][lean];
+	if (!*thunk)
+		err = session_thunk_new(p, lean, rooms[i], thunk);
+	*out = *thunk;
+	return err;
+}
+
+static int thunk_get(struct bpfu_probes *p, bool lean, const void **out)
+{
+	enum bpfu_thunk_form form = form_of(p);
+	bool direct = is_direct(p);
+	const void **thunk = &p->thunks[form][lean][direct];
+	int err = 0;
+
+	if (!*thunk) {
+		struct bpfu_thunk new = thunk_of(p, form, lean, direct);
+
+		err = bpfu_thunk_make(&new, thunk);
+	}
+	*out = *thunk;
+	return err;
+}
+
 /* Choose the thunk that the probes of @p need. */
 static int choose_thunk(struct bpfu_probes *p)
 {
-	enum bpfu_thunk_form form = form_of(p);
+	const void *thunk = NULL;
 	uint64_t words = 0;
-	bool lean, direct = !p->place_cnt; /* see choose_single() */
+	bool lean;
 	int err = 0;
 
 	for (struct probe *probe = p->first; probe; probe = probe->next)
 		words |= words_read(probe->run.prog);
 	lean = !(words & ~bpfu_thunk_lean_words(arg_cnt_of(p), p->return_cnt));
-	if (p->cnt && !p->thunks[form][lean][direct])
-		err = thunk_new(p, form, lean, direct);
+	if (p->sessions)
+		err = session_thunk_get(p, lean, &thunk);
+	else if (p->cnt)
+		err = thunk_get(p, lean, &thunk);
 	if (!err)
-		p->hook->probe_thunk = p->cnt ? p->thunks[form][lean][direct] : NULL;
+		p->hook->probe_thunk = thunk;
 	return err;
 }
 
@@ -281,15 +431,25 @@ static int probes_get(struct bpfu_func *func, struct bpfu_probes **out)
 	return 0;
 }
 
-static void probe_add(struct bpfu_probes *p, struct probe *probe)
+/* 0 or -E2BIG. */
+static int probe_add(struct bpfu_probes *p, struct probe *probe)
 {
+	int number = 0;
+
+	if (probe->set->when == BPFU_WHEN_BOTH)
+		number = bpfu_session_number(&p->sessions);
+	if (number < 0)
+		return -E2BIG;
+	probe->number = (uint32_t)number;
 	probe->hook = p->hook;
 	probe->since = epoch;
 	probe->next = p->first;
 	p->first = probe;
 	p->cnt++;
-	p->return_cnt += probe->set->is_return;
+	p->return_cnt += !!(probe->set->when & BPFU_WHEN_LEFT);
 	p->place_cnt += probe->places != NULL;
+	p->session_cnt += probe->set->is_session;
+	return 0;
 }
 
 static void probe_del(struct probe *probe)
@@ -301,8 +461,11 @@ static void probe_del(struct probe *probe)
 		at = &(*at)->next;
 	*at = probe->next;
 	p->cnt--;
-	p->return_cnt -= probe->set->is_return;
+	p->return_cnt -= !!(probe->set->when & BPFU_WHEN_LEFT);
 	p->place_cnt -= probe->places != NULL;
+	p->session_cnt -= probe->set->is_session;
+	if (probe->set->when == BPFU_WHEN_BOTH)
+		p->sessions &= ~(1u << probe->number);
 	probe->hook = NULL;
 }
 
@@ -311,9 +474,10 @@ static int add_one(struct probe *probe, struct bpfu_func *func)
 	struct bpfu_probes *p;
 	int err = probes_get(func, &p);
 
+	if (!err)
+		err = probe_add(p, probe);
 	if (err)
 		return err;
-	probe_add(p, probe);
 	err = publish(p);
 	if (!err)
 		err = choose_thunk(p);
@@ -359,11 +523,13 @@ static void set_free(struct bpfu_rcu_head *head)
 
 static struct bpfu_probe_set *set_new(const struct bpfu_probe_spec *spec)
 {
+	bool has_places = spec->max_active && spec->when == BPFU_WHEN_LEFT;
 	struct bpfu_probe_set *set = calloc(1, sizeof(*set) + spec->cnt * sizeof(set->probes[0]));
 
 	if (!set)
 		return NULL;
-	set->is_return = spec->is_return;
+	set->when = spec->when;
+	set->is_session = bpfu_prog_is_session(spec->prog);
 	set->cnt = spec->cnt;
 	set->hooks = calloc(spec->cnt, sizeof(struct bpfu_hook *));
 	for (uint32_t i = 0; i < spec->cnt && set->hooks; i++) {
@@ -371,14 +537,13 @@ static struct bpfu_probe_set *set_new(const struct bpfu_probe_spec *spec)
 
 		probe->set = set;
 		probe->run = bpfu_run_of(spec->prog, spec->cookies ? spec->cookies[i] : 0);
-		if (!spec->max_active || !spec->is_return)
+		if (!has_places)
 			continue;
 		probe->places = bpfu_places_new(spec->max_active);
 		if (!probe->places)
 			break;
 	}
-	if (set->hooks && (!spec->max_active || !spec->is_return ||
-			   set->probes[spec->cnt - 1].places))
+	if (set->hooks && (!has_places || set->probes[spec->cnt - 1].places))
 		return set;
 	set_free(&set->rcu);
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * kprobe and kretprobe programs on the entries of functions, one at a time (perf events) or many at
- * once (kprobe.multi, kretprobe.multi). README.md has the picture.
+ * once (kprobe.multi, kretprobe.multi, kprobe.session). README.md has the picture.
  */
 #ifndef BPFU_PROBE_KPROBE_H
 #define BPFU_PROBE_KPROBE_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "btf/func.h"
+#include "probe/session.h"
 
 struct bpfu_prog;
 struct bpfu_probe_set;
@@ -18,7 +19,7 @@ struct bpfu_probe_set;
 /* One program on @cnt functions. */
 struct bpfu_probe_spec {
 	struct bpfu_prog *prog; /* the caller keeps it alive until bpfu_probe_detach() and a grace period */
-	bool is_return;
+	enum bpfu_when when;
 	uint32_t max_active;    /* calls of one function that may be waited for at once; 0: any */
 	uint32_t cnt;
 	struct bpfu_func *const *funcs;
@@ -26,7 +27,7 @@ struct bpfu_probe_spec {
 };
 
 /*
- * Attach. All or nothing: 0, or the errors of hook.h; *@failed (may be NULL) then gets the function
+ * Attach. All or nothing: 0, -E2BIG (BPFU_SESSIONS_MAX sessions are on a function already), or the errors of hook.h; *@failed (may be NULL) then gets the function
  * that it failed for, NULL if no single one.
  */
 int bpfu_probe_attach(const struct bpfu_probe_spec *spec, struct bpfu_probe_set **out,

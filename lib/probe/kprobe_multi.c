@@ -11,9 +11,12 @@
 #include "util/log.h"
 #include "util/uaccess.h"
 
+struct target;
+
 struct multi_link {
 	struct bpfu_link link;
 	struct bpfu_probe_set *set;
+	struct target *targets; /* sorted */
 	uint32_t cnt, flags;
 };
 
@@ -97,7 +100,10 @@ static void link_unlink(struct bpfu_link *link)
 
 static void link_free(struct bpfu_link *link)
 {
-	free(multi_link_of(link));
+	struct multi_link *l = multi_link_of(link);
+
+	free(l->targets);
+	free(l);
 }
 
 /* struct bpf_link_info.kprobe_multi of newer headers, which this host's may lack. */
@@ -112,13 +118,25 @@ static int link_fill_info(const struct bpfu_link *link, struct bpf_link_info *in
 	struct multi_info *out = (struct multi_info *)((char *)info +
 						       offsetof(struct bpf_link_info, raw_tracepoint));
 	const struct multi_link *l = multi_link_of(link);
+	uint32_t room = out->count;
+	int err = 0;
 
 	if (!out->addrs != !out->count || (out->cookies && !out->count))
 		return -EINVAL;
 	out->count = l->cnt;
 	out->flags = l->flags;
 	out->missed = 0;
-	return 0;
+	if (room && room < l->cnt)
+		return -ENOSPC;
+	for (uint32_t i = 0; i < l->cnt && room && !err; i++) {
+		uint64_t addr = bpfu_u64(l->targets[i].func->addr);
+
+		err = bpfu_copy_to_user(out->addrs + i * sizeof(addr), &addr, sizeof(addr));
+		if (!err && out->cookies)
+			err = bpfu_copy_to_user(out->cookies + i * sizeof(uint64_t),
+						&l->targets[i].cookie, sizeof(uint64_t));
+	}
+	return err;
 }
 
 static const struct bpfu_link_ops multi_ops = {
@@ -143,7 +161,7 @@ static int attach(const struct bpfu_kprobe_multi *multi, struct bpfu_prog *prog,
 	uint64_t *cookies = malloc(cnt * sizeof(*cookies));
 	struct bpfu_probe_spec spec = {
 		.prog = prog,
-		.is_return = multi->flags & BPF_F_KPROBE_MULTI_RETURN,
+		.when = bpfu_when_of(prog, multi->flags & BPF_F_KPROBE_MULTI_RETURN),
 		.cnt = cnt,
 		.funcs = funcs,
 		.cookies = cookies,
@@ -169,19 +187,20 @@ static int attach(const struct bpfu_kprobe_multi *multi, struct bpfu_prog *prog,
 int bpfu_kprobe_multi_create(const struct bpfu_kprobe_multi *multi, struct bpfu_prog *prog,
 			     struct bpfu_link **out)
 {
-	struct target *targets;
 	struct multi_link *l;
 	int err = check(multi);
 
 	if (err)
 		return err;
-	targets = calloc(multi->cnt, sizeof(*targets));
 	l = calloc(1, sizeof(*l));
-	err = targets && l ? find_targets(multi, targets, &l->cnt) : -ENOMEM;
+	if (!l)
+		return -ENOMEM;
+	l->targets = calloc(multi->cnt, sizeof(*l->targets));
+	err = l->targets ? find_targets(multi, l->targets, &l->cnt) : -ENOMEM;
 	if (!err)
-		err = attach(multi, prog, targets, l->cnt, &l->set);
-	free(targets);
+		err = attach(multi, prog, l->targets, l->cnt, &l->set);
 	if (err) {
+		free(l->targets);
 		free(l);
 		return err;
 	}

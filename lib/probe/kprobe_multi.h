@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Links of kprobe.multi and kretprobe.multi: one program on many functions. */
+/* Links of kprobe.multi, kretprobe.multi and kprobe.session: one program on many functions. */
 #ifndef BPFU_PROBE_KPROBE_MULTI_H
 #define BPFU_PROBE_KPROBE_MULTI_H
 
@@ -20,7 +20,7 @@ struct bpfu_kprobe_multi {
 };
 
 /*
- * Attach @prog (of type KPROBE, loaded for BPF_TRACE_KPROBE_MULTI). On success the link holds the
+ * Attach @prog (of type KPROBE, loaded for BPF_TRACE_KPROBE_MULTI or _SESSION). On success the link holds the
  * caller's reference of @prog. 0, -EINVAL (bad flags, neither or both of names and addresses, an
  * address that is no function's), -E2BIG, -EFAULT, -ESRCH (a name that is no function's), or what
  * hook.h says of a function.

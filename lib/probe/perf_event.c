@@ -64,7 +64,8 @@ static int turn_on(struct perf_event *event, struct attachment *at)
 	if (event->tp)
 		err = bpfu_tp_attach(event->tp, at->prog, at->cookie, &at->tp_user);
 	else
-		err = bpfu_target_attach(at->prog, event->is_return, &event->target, &at->cookie,
+		err = bpfu_target_attach(at->prog, event->is_return ? BPFU_WHEN_LEFT : BPFU_WHEN_ENTERED,
+					 &event->target, &at->cookie,
 					 1, &at->probing);
 	at->is_on = !err;
 	return err;

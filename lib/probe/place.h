@@ -21,10 +21,11 @@ struct point_probe;
 struct bpfu_point {
 	uintptr_t at;
 	struct bpfu_point *next;         /* in its bucket; written before it can be found */
-	_Atomic(struct bpfu_point_list *) list; /* point.c's, as the next four */
+	_Atomic(struct bpfu_point_list *) list; /* point.c's, as the next five */
 	_Atomic uint32_t pending;        /* returns that are waited for */
 	struct point_probe *first;       /* latest first */
 	uint32_t cnt;
+	uint32_t sessions;               /* numbers that are taken (session.h) */
 
 	uint8_t insn[BPFU_OUTLINE_INSN_MAX]; /* what is there when nobody probes it */
 	uint8_t len;

@@ -33,22 +33,28 @@ struct point_probe {
 	uint64_t since;           /* epoch of the attachment */
 	uint16_t *ref_ctr;
 	_Atomic uint64_t missed;
+	uint32_t number;          /* of a session, among those of the point */
 	struct point_probe *next; /* in point->first, under the lock */
 };
 
 struct bpfu_point_set {
 	struct bpfu_rcu_head rcu;
-	bool is_return;
+	enum bpfu_when when;
+	bool is_session;
 	uint32_t cnt;
 	struct bpfu_point **changed; /* room for those whose code changes */
 	struct point_probe probes[];
 };
 
-/* What the handlers walk: entry probes, then return probes. Freed after a grace period. */
+/*
+ * What the handlers walk: entry probes, then return probes, sessions among both. Freed after a grace
+ * period.
+ */
 struct bpfu_point_list {
 	struct bpfu_rcu_head rcu;
 	uint64_t epoch;
 	uint32_t entry_cnt, cnt;
+	uint32_t room;       /* what a call keeps of sessions */
 	struct point_probe *probes[];
 };
 
@@ -59,16 +65,25 @@ static __thread volatile bool running __attribute__((tls_model("initial-exec")))
 
 /* ---- at run time ---- */
 
-static void run_probe(const struct point_probe *probe, struct bpfu_regs *regs)
+static uint64_t run_probe(const struct point_probe *probe, struct bpfu_regs *regs)
 {
 	const struct bpfu_run *run = &probe->run;
 
 	regs->func_ip = probe->func_ip;
 	if (bpfu_attach_cookie != run->cookie ||
 	    atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed))
-		bpfu_run_slow(run, regs->word);
-	else
-		run->func(regs->word, run->prog);
+		return bpfu_run_slow(run, regs->word);
+	return run->func(regs->word, run->prog);
+}
+
+static uint64_t run_session(const struct point_probe *probe, struct bpfu_regs *regs,
+			    struct bpfu_session *session, bool is_return)
+{
+	struct bpfu_session_run outer = bpfu_session_begin(session, is_return);
+	uint64_t ret = run_probe(probe, regs);
+
+	bpfu_session_end(outer);
+	return ret;
 }
 
 static void miss_return(struct point_probe *probe)
@@ -77,15 +92,43 @@ static void miss_return(struct point_probe *probe)
 	bpfu_run_missed(&probe->run);
 }
 
-/* Misses of the entry, and of the returns that will not be waited for. */
+/* Misses of the entry, and of the returns that will not be waited for; of a session that is one. */
 static void miss_all(const struct bpfu_point_list *list)
 {
 	for (uint32_t i = 0; i < list->cnt; i++) {
 		if (i < list->entry_cnt)
 			bpfu_run_missed(&list->probes[i]->run);
-		else
+		else if (list->probes[i]->set->when == BPFU_WHEN_LEFT)
 			miss_return(list->probes[i]);
 	}
+}
+
+/* Does @probe, one at returns, see that of a call that is as @sessions say? */
+static bool is_due(const struct point_probe *probe, const struct bpfu_session *sessions)
+{
+	return probe->set->when == BPFU_WHEN_LEFT || sessions[probe->number].due;
+}
+
+/* Run what is to be run at the entry; true if somebody wants to see the return. */
+static bool run_each_entry(const struct bpfu_point_list *list, struct bpfu_regs *regs,
+			   struct bpfu_session *sessions)
+{
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < list->entry_cnt; i++) {
+		const struct point_probe *probe = list->probes[i];
+		struct bpfu_session *session = &sessions[probe->number];
+
+		if (!probe->set->is_session) {
+			run_probe(probe, regs);
+			continue;
+		}
+		session->cookie = 0;
+		session->due = !run_session(probe, regs, session, false);
+	}
+	for (uint32_t i = list->entry_cnt; i < list->cnt && !wanted; i++)
+		wanted = is_due(list->probes[i], sessions);
+	return wanted;
 }
 
 /*
@@ -95,14 +138,14 @@ static void miss_all(const struct bpfu_point_list *list)
 __attribute__((noinline)) static void run_entries(const struct bpfu_point_list *list,
 						  struct bpfu_point *point, struct bpfu_regs *regs)
 {
+	struct bpfu_session sessions[BPFU_SESSIONS_MAX];
 	int saved_errno = errno;
 
-	for (uint32_t i = 0; i < list->entry_cnt; i++)
-		run_probe(list->probes[i], regs);
-	if (list->cnt > list->entry_cnt &&
-	    !bpfu_return_take(point, &point->pending, list->epoch, regs))
+	if (run_each_entry(list, regs, sessions) &&
+	    !bpfu_return_take(point, &point->pending, list->epoch, sessions, list->room, regs))
 		for (uint32_t i = list->entry_cnt; i < list->cnt; i++)
-			miss_return(list->probes[i]);
+			if (is_due(list->probes[i], sessions))
+				miss_return(list->probes[i]);
 	errno = saved_errno;
 }
 
@@ -121,19 +164,39 @@ static void enter_point(struct bpfu_point *point, struct bpfu_regs *regs)
 	bpfu_run_leave(entered);
 }
 
-/* The return probes that the call is waited for by. */
-__attribute__((noinline)) static void run_returns(const struct bpfu_point_list *list, uint64_t since,
-						  struct bpfu_regs *regs)
+/* Is the call waited for by @probe? */
+static bool is_waiting(const struct point_probe *probe, const struct bpfu_return *call,
+		       const struct bpfu_session *sessions)
+{
+	return probe->since <= call->epoch && is_due(probe, sessions);
+}
+
+static void run_return(const struct point_probe *probe, struct bpfu_regs *regs,
+		       struct bpfu_session *sessions)
+{
+	struct bpfu_session none = { 0 };
+
+	if (!probe->set->is_session)
+		run_probe(probe, regs);
+	else
+		run_session(probe, regs,
+			    probe->set->when == BPFU_WHEN_BOTH ? &sessions[probe->number] : &none, true);
+}
+
+__attribute__((noinline)) static void run_returns(const struct bpfu_point_list *list,
+						  const struct bpfu_return *call,
+						  struct bpfu_regs *regs, struct bpfu_session *sessions)
 {
 	int saved_errno = errno;
 
 	for (uint32_t i = list->entry_cnt; i < list->cnt; i++)
-		if (list->probes[i]->since <= since)
-			run_probe(list->probes[i], regs);
+		if (is_waiting(list->probes[i], call, sessions))
+			run_return(list->probes[i], regs, sessions);
 	errno = saved_errno;
 }
 
-static void leave_function(const struct bpfu_return *call, struct bpfu_regs *regs)
+static void leave_function(const struct bpfu_return *call, struct bpfu_regs *regs,
+			   struct bpfu_session *sessions)
 {
 	bool entered = bpfu_run_enter();
 	struct bpfu_point_list *list =
@@ -141,11 +204,11 @@ static void leave_function(const struct bpfu_return *call, struct bpfu_regs *reg
 
 	if (list && running) {
 		for (uint32_t i = list->entry_cnt; i < list->cnt; i++)
-			if (list->probes[i]->since <= call->epoch)
+			if (is_waiting(list->probes[i], call, sessions))
 				miss_return(list->probes[i]);
 	} else if (list) {
 		running = true;
-		run_returns(list, call->epoch, regs);
+		run_returns(list, call, regs, sessions);
 		running = false;
 	}
 	bpfu_run_leave(entered);
@@ -153,14 +216,15 @@ static void leave_function(const struct bpfu_return *call, struct bpfu_regs *reg
 
 static bool trap_of_return(struct bpfu_regs *regs, uintptr_t at)
 {
+	struct bpfu_session sessions[BPFU_SESSIONS_MAX];
 	int idx = bpfu_return_at(at);
 	struct bpfu_return call;
 
 	if (idx < 0)
 		return false;
-	bpfu_return_leave((uint32_t)idx, &call);
+	bpfu_return_leave((uint32_t)idx, &call, sessions);
 	regs->word[BPFU_REG_PC] = call.ret;
-	leave_function(&call, regs);
+	leave_function(&call, regs, sessions);
 	return true;
 }
 
@@ -200,13 +264,14 @@ void bpfu_point_event(struct bpfu_regs *regs, uint64_t *word)
 
 void bpfu_return_event(struct bpfu_regs *regs, uint64_t *word)
 {
+	struct bpfu_session sessions[BPFU_SESSIONS_MAX];
 	struct bpfu_return call;
 
-	bpfu_return_leave((uint32_t)*word, &call);
+	bpfu_return_leave((uint32_t)*word, &call, sessions);
 	*word = call.ret;
 	regs->word[BPFU_REG_SP] = bpfu_u64(word + 1);
 	regs->word[BPFU_REG_PC] = call.ret;
-	leave_function(&call, regs);
+	leave_function(&call, regs, sessions);
 }
 
 #endif
@@ -220,19 +285,20 @@ static void list_free(struct bpfu_rcu_head *head)
 
 static struct bpfu_point_list *list_new(const struct bpfu_point *point)
 {
-	struct bpfu_point_list *list = malloc(sizeof(*list) + point->cnt * sizeof(list->probes[0]));
+	struct bpfu_point_list *list = malloc(sizeof(*list) + 2 * point->cnt * sizeof(list->probes[0]));
 	uint32_t cnt = 0;
 
 	if (!list)
 		return NULL;
-	for (int is_return = 0; is_return < 2; is_return++) {
+	for (enum bpfu_when when = BPFU_WHEN_ENTERED; when <= BPFU_WHEN_LEFT; when++) {
 		for (struct point_probe *probe = point->first; probe; probe = probe->next)
-			if (probe->set->is_return == is_return)
+			if (probe->set->when & when)
 				list->probes[cnt++] = probe;
-		if (!is_return)
+		if (when == BPFU_WHEN_ENTERED)
 			list->entry_cnt = cnt;
 	}
 	list->cnt = cnt;
+	list->room = bpfu_session_room(point->sessions);
 	list->epoch = epoch;
 	return list;
 }
@@ -259,10 +325,15 @@ static int publish(struct bpfu_point *point)
 static int add_one(struct point_probe *probe, const struct bpfu_point_place *place)
 {
 	struct bpfu_point *point;
-	int err = bpfu_point_get(place->addr, &point);
+	int err = bpfu_point_get(place->addr, &point), number = 0;
 
+	if (!err && probe->set->when == BPFU_WHEN_BOTH)
+		number = bpfu_session_number(&point->sessions);
+	if (number < 0)
+		err = -E2BIG;
 	if (err)
 		return err;
+	probe->number = (uint32_t)number;
 	probe->point = point;
 	probe->since = epoch;
 	probe->next = point->first;
@@ -283,6 +354,8 @@ static struct bpfu_point *del_one(struct point_probe *probe)
 		at = &(*at)->next;
 	*at = probe->next;
 	point->cnt--;
+	if (probe->set->when == BPFU_WHEN_BOTH)
+		point->sessions &= ~(1u << probe->number);
 	probe->point = NULL;
 	if (probe->ref_ctr)
 		__atomic_fetch_sub(probe->ref_ctr, 1, __ATOMIC_SEQ_CST);
@@ -319,7 +392,8 @@ static struct bpfu_point_set *set_new(const struct bpfu_point_spec *spec)
 
 	if (!set)
 		return NULL;
-	set->is_return = spec->is_return;
+	set->when = spec->when;
+	set->is_session = bpfu_prog_is_session(spec->prog);
 	set->cnt = spec->cnt;
 	set->changed = calloc(spec->cnt, sizeof(struct bpfu_point *));
 	if (!set->changed) {
@@ -337,7 +411,7 @@ static struct bpfu_point_set *set_new(const struct bpfu_point_spec *spec)
 /* With the lock held; *@failed as bpfu_point_attach(). */
 static int add_all(struct bpfu_point_set *set, const struct bpfu_point_spec *spec, uint32_t *failed)
 {
-	int err = spec->is_return ? bpfu_returns_init() : 0;
+	int err = spec->when & BPFU_WHEN_LEFT ? bpfu_returns_init() : 0;
 
 	*failed = spec->cnt;
 	epoch++;
@@ -406,6 +480,8 @@ const char *bpfu_point_reason(int err)
 	case EBUSY:
 		return "that instruction is changed by somebody else: another probe on the function's "
 		       "entry, or a debugger";
+	case E2BIG:
+		return "as many programs of this kind as one place can have are there already";
 	case ERANGE:
 		return "there is no free memory near it";
 	case EACCES:

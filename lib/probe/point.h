@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "probe/session.h"
+
 struct bpfu_point_set;
 struct bpfu_prog;
 
@@ -33,7 +35,7 @@ struct bpfu_point_place {
 /* One program on @cnt places. */
 struct bpfu_point_spec {
 	struct bpfu_prog *prog; /* the caller keeps it alive until bpfu_point_detach() and a grace period */
-	bool is_return;         /* the places are entries of functions */
+	enum bpfu_when when;    /* not at the entry alone: the places are entries of functions */
 	uint32_t cnt;
 	const struct bpfu_point_place *places;
 };
@@ -45,6 +47,7 @@ struct bpfu_point_spec {
  *	-EOPNOTSUPP  an instruction that cannot be executed elsewhere, or an arm64 with nothing near
  *	-EPERM       libbpfu's own code
  *	-EBUSY       part of an entry that hook.h changes, or somebody else's breakpoint
+ *	-E2BIG       BPFU_SESSIONS_MAX sessions are there already
  *	-ERANGE      no memory within reach of it
  *	-EACCES      text cannot be changed
  *	-ENOMEM

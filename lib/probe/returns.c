@@ -39,6 +39,7 @@ struct record {
 
 static uint8_t *stubs; /* written before the first is used */
 static struct record records[BPFU_RETURNS_MAX];
+static struct bpfu_session kept[BPFU_RETURNS_MAX][BPFU_SESSIONS_MAX]; /* untouched without sessions */
 static _Atomic uint64_t free_head; /* a counter, and the number + 1 of the first free record */
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int32_t own_tid __attribute__((tls_model("initial-exec")));
@@ -190,8 +191,17 @@ static int take_or_reclaim(_Atomic uint32_t *pending, struct bpfu_regs *regs)
 	return idx;
 }
 
+/* Not memcpy(), which the compiler would make of a plain loop: it may have a breakpoint. */
+static void copy_sessions(struct bpfu_session *to, const struct bpfu_session *from, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		to[i] = from[i];
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
 bool bpfu_return_take(struct bpfu_point *point, _Atomic uint32_t *pending, uint64_t epoch,
-		      struct bpfu_regs *regs)
+		      const struct bpfu_session *sessions, uint32_t room, struct bpfu_regs *regs)
 {
 	uint32_t *last = &latest[(regs->word[BPFU_REG_SP] >> 4) % LATEST_CNT];
 	uint64_t *at = return_address(regs);
@@ -205,7 +215,8 @@ bool bpfu_return_take(struct bpfu_point *point, _Atomic uint32_t *pending, uint6
 	*last = (uint32_t)idx + 1;
 	r = &records[idx];
 	atomic_fetch_add(pending, 1);
-	r->call = (struct bpfu_return){ .point = point, .epoch = epoch, .ret = *at };
+	r->call = (struct bpfu_return){ point, epoch, *at, room };
+	copy_sessions(kept[idx], sessions, room);
 	r->sp = regs->word[BPFU_REG_SP];
 	/* Only with its thread known, and when the stack has the stub, can it be found left. */
 	atomic_store(&r->tid, 0);
@@ -222,12 +233,14 @@ int bpfu_return_at(uintptr_t pc)
 	return stubs && off < STUBS_SIZE - STUB_SIZE ? (int)(off / STUB_SIZE) : -1;
 }
 
-void bpfu_return_leave(uint32_t idx, struct bpfu_return *out)
+void bpfu_return_leave(uint32_t idx, struct bpfu_return *out,
+		       struct bpfu_session sessions[BPFU_SESSIONS_MAX])
 {
 	struct record *r = &records[idx];
 	_Atomic uint32_t *pending;
 
 	*out = r->call;
+	copy_sessions(sessions, kept[idx], out->room);
 	pending = atomic_exchange(&r->pending, NULL);
 	if (!pending)
 		return;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "probe/regs.h"
+#include "probe/session.h"
 
 struct bpfu_point;
 
@@ -27,6 +28,7 @@ struct bpfu_return {
 	struct bpfu_point *point;
 	uint64_t epoch; /* probes that were attached later do not see the return */
 	uint64_t ret;   /* where the caller goes on */
+	uint32_t room;  /* sessions of the call */
 };
 
 /* Before the first return probe. 0 or -ENOMEM, -EACCES. */
@@ -34,15 +36,17 @@ int bpfu_returns_init(void);
 
 /*
  * At the entry of a function: have it return to a stub. False if no record is free; then the call
- * is what it was. @pending counts the records of the point.
+ * is what it was. @pending counts the records of the point; @room sessions are kept, which the entry has
+ * left in @sessions.
  */
 bool bpfu_return_take(struct bpfu_point *point, _Atomic uint32_t *pending, uint64_t epoch,
-		      struct bpfu_regs *regs);
+		      const struct bpfu_session *sessions, uint32_t room, struct bpfu_regs *regs);
 
 /* The record whose stub is at @pc, -1: it is no stub. */
 int bpfu_return_at(uintptr_t pc);
 
-/* The call of record @idx has returned: *@out gets what was kept, and the record is free. */
-void bpfu_return_leave(uint32_t idx, struct bpfu_return *out);
+/* The call of record @idx has returned: *@out gets what was kept, as does @sessions, and the record is free. */
+void bpfu_return_leave(uint32_t idx, struct bpfu_return *out,
+		       struct bpfu_session sessions[BPFU_SESSIONS_MAX]);
 
 #endif

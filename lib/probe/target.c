@@ -218,12 +218,12 @@ static void split_release(struct split *s)
 	free(s->places);
 }
 
-static int attach_funcs(struct bpfu_prog *prog, bool is_return, const struct split *s,
+static int attach_funcs(struct bpfu_prog *prog, enum bpfu_when when, const struct split *s,
 			struct bpfu_probing *out)
 {
 	struct bpfu_probe_spec spec = {
 		.prog = prog,
-		.is_return = is_return,
+		.when = when,
 		.max_active = s->func_cnt && s->func_targets[0]->is_uprobe ?
 				      0 : BPFU_MAX(MIN_ACTIVE, 2 * bpfu_possible_cpus()),
 		.cnt = s->func_cnt,
@@ -242,12 +242,12 @@ static int attach_funcs(struct bpfu_prog *prog, bool is_return, const struct spl
 	return err;
 }
 
-static int attach_points(struct bpfu_prog *prog, bool is_return, const struct split *s,
+static int attach_points(struct bpfu_prog *prog, enum bpfu_when when, const struct split *s,
 			 struct bpfu_probing *out)
 {
 	struct bpfu_point_spec spec = {
 		.prog = prog,
-		.is_return = is_return,
+		.when = when,
 		.cnt = s->point_cnt,
 		.places = s->places,
 	};
@@ -260,7 +260,7 @@ static int attach_points(struct bpfu_prog *prog, bool is_return, const struct sp
 	return err == -EPERM ? -EINVAL : err; /* as functions that the kernel lets nobody probe */
 }
 
-int bpfu_target_attach(struct bpfu_prog *prog, bool is_return, const struct bpfu_target *targets,
+int bpfu_target_attach(struct bpfu_prog *prog, enum bpfu_when when, const struct bpfu_target *targets,
 		       const uint64_t *cookies, uint32_t cnt, struct bpfu_probing *out)
 {
 	struct split s = { 0 };
@@ -268,9 +268,9 @@ int bpfu_target_attach(struct bpfu_prog *prog, bool is_return, const struct bpfu
 
 	*out = (struct bpfu_probing){ 0 };
 	if (!err)
-		err = attach_funcs(prog, is_return, &s, out);
+		err = attach_funcs(prog, when, &s, out);
 	if (!err)
-		err = attach_points(prog, is_return, &s, out);
+		err = attach_points(prog, when, &s, out);
 	if (err)
 		bpfu_target_detach(out);
 	split_release(&s);

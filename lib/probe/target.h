@@ -55,7 +55,7 @@ struct bpfu_probing {
  * Attach @prog to @cnt targets with a cookie each (@cookies NULL: 0). All or nothing: 0 or -errno,
  * which has been told to the log.
  */
-int bpfu_target_attach(struct bpfu_prog *prog, bool is_return, const struct bpfu_target *targets,
+int bpfu_target_attach(struct bpfu_prog *prog, enum bpfu_when when, const struct bpfu_target *targets,
 		       const uint64_t *cookies, uint32_t cnt, struct bpfu_probing *out);
 
 /* No new run starts after it. */

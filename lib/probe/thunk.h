@@ -44,6 +44,13 @@ static inline struct bpfu_call *bpfu_call_of(uint64_t *regs)
 	return (struct bpfu_call *)(regs - 1);
 }
 
+/* The end of a thunk's room, words in front of the registers. */
+#if defined(__x86_64__)
+#define BPFU_THUNK_ROOM_END 2
+#else
+#define BPFU_THUNK_ROOM_END 4
+#endif
+
 #define BPFU_THUNK_ANY_ARGS UINT32_MAX /* no prototype: also vectors, and some of the stack */
 
 enum bpfu_thunk_form { BPFU_THUNK_ENTRY, BPFU_THUNK_BOTH, BPFU_THUNK_EXIT, BPFU_THUNK_FORMS };
@@ -67,6 +74,7 @@ struct bpfu_thunk {
 	enum bpfu_thunk_form form;
 	bool has_regs;
 	bool lean; /* has_regs: save bpfu_thunk_lean_words() of them only */
+	uint32_t room; /* has_regs: bytes of the frame for the handlers, a multiple of 16 */
 	const void *arg;
 	uint64_t (*enter)(void *arg, uint64_t *ctx); /* nonzero: skip the function */
 	uint64_t (*leave)(void *arg, uint64_t *ctx);

@@ -177,8 +177,9 @@ int bpfu_uprobe_multi_create(const struct bpfu_uprobe_multi *multi, struct bpfu_
 	l->pid = multi->pid;
 	err = l->targets && l->cookies ? find_targets(multi, l) : -ENOMEM;
 	if (!err)
-		err = bpfu_target_attach(prog, multi->flags & BPFU_F_UPROBE_MULTI_RETURN, l->targets,
-					 l->cookies, l->cnt, &l->probing);
+		err = bpfu_target_attach(prog,
+					 bpfu_when_of(prog, multi->flags & BPFU_F_UPROBE_MULTI_RETURN),
+					 l->targets, l->cookies, l->cnt, &l->probing);
 	if (err) {
 		free_all(l);
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Links of uprobe.multi and uretprobe.multi: one program on many places of a file. */
+/* Links of uprobe.multi, uretprobe.multi and uprobe.session: one program on many places of a file. */
 #ifndef BPFU_PROBE_UPROBE_MULTI_H
 #define BPFU_PROBE_UPROBE_MULTI_H
 
@@ -20,7 +20,7 @@ struct bpfu_uprobe_multi {
 };
 
 /*
- * Attach @prog (of type KPROBE, loaded for BPF_TRACE_UPROBE_MULTI). On success the link holds the
+ * Attach @prog (of type KPROBE, loaded for BPF_TRACE_UPROBE_MULTI or _SESSION). On success the link holds the
  * caller's reference of @prog. 0, -EINVAL (bad flags, no path or offsets, an offset outside of the text),
  * -E2BIG, -EFAULT, -EBADF (not a regular file), -ENOENT and its like, -ESRCH (no such process),
  * -EOPNOTSUPP (another process, or a file that is not loaded in this one), or what point.h says of

@@ -6,6 +6,7 @@
  */
 #include <asm/ptrace.h>
 
+#include "obj/prog.h"
 #include "prog_type/families.h"
 
 #if defined(__x86_64__)
@@ -36,11 +37,20 @@ static bool helper_allowed(const struct bpfu_helper *helper, int32_t id,
 	return bpfu_helper_in(helper, BPFU_HELPER_TRACING);
 }
 
+/* What a session program returns at an entry says whether it wants to see the return. */
+static void kprobe_retval_range(const struct bpfu_prog *prog, bool *has, int32_t *min, int32_t *max)
+{
+	*has = bpfu_prog_is_session(prog);
+	*min = 0;
+	*max = 1;
+}
+
 const struct bpfu_prog_type bpfu_type_kprobe = {
 	.type = BPF_PROG_TYPE_KPROBE,
 	.name = "kprobe",
 	.is_valid_access = kprobe_access,
 	.helper_allowed = helper_allowed,
+	.retval_range = kprobe_retval_range,
 };
 
 const struct bpfu_prog_type bpfu_type_tracepoint = {

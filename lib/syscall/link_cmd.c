@@ -110,7 +110,8 @@ static int kprobe_multi_link(struct bpfu_prog *prog, const union bpf_attr *attr)
 	struct bpfu_link *link;
 	int err = -EINVAL;
 
-	if (!attr->link_create.flags && prog->expected_attach_type == BPF_TRACE_KPROBE_MULTI)
+	if (!attr->link_create.flags && (prog->expected_attach_type == BPF_TRACE_KPROBE_MULTI ||
+					 (int)prog->expected_attach_type == BPFU_TRACE_KPROBE_SESSION))
 		err = bpfu_kprobe_multi_create(&multi, prog, &link);
 	return err ? put_prog(prog, err) : link_publish(link);
 }
@@ -129,7 +130,9 @@ static int uprobe_multi_link(struct bpfu_prog *prog, const union bpfu_attr *attr
 	struct bpfu_link *link;
 	int err = -EINVAL;
 
-	if (!attr->a.link_create.flags && prog->expected_attach_type == BPFU_TRACE_UPROBE_MULTI)
+	if (!attr->a.link_create.flags &&
+	    ((int)prog->expected_attach_type == BPFU_TRACE_UPROBE_MULTI ||
+	     (int)prog->expected_attach_type == BPFU_TRACE_UPROBE_SESSION))
 		err = bpfu_uprobe_multi_create(&multi, prog, &link);
 	return err ? put_prog(prog, err) : link_publish(link);
 }
@@ -191,7 +194,6 @@ int bpfu_cmd_raw_tracepoint_open(union bpfu_attr *attr, uint64_t uattr, uint32_t
 static int no_target_error(enum bpf_prog_type type, uint32_t attach_type)
 {
 	switch (type) {
-	case BPF_PROG_TYPE_KPROBE:
 	case BPF_PROG_TYPE_TRACEPOINT:
 		return attach_type == BPF_PERF_EVENT ? -EBADF : -EINVAL;
 	case BPF_PROG_TYPE_CGROUP_SKB:
@@ -201,6 +203,35 @@ static int no_target_error(enum bpf_prog_type type, uint32_t attach_type)
 			       -ENODEV : -EINVAL;
 	default:
 		return -EINVAL;
+	}
+}
+
+static int kprobe_link(struct bpfu_prog *prog, const union bpfu_attr *attr)
+{
+	uint32_t type = attr->a.link_create.attach_type;
+
+	switch ((uint32_t)prog->expected_attach_type) { /* those whose programs are for one thing only */
+	case BPF_TRACE_KPROBE_MULTI:
+	case BPFU_TRACE_KPROBE_SESSION:
+	case BPFU_TRACE_UPROBE_MULTI:
+	case BPFU_TRACE_UPROBE_SESSION:
+		if (type != (uint32_t)prog->expected_attach_type)
+			return put_prog(prog, -EINVAL);
+		break;
+	default:
+		break;
+	}
+	switch (type) {
+	case BPF_PERF_EVENT:
+		return perf_link(prog, &attr->a);
+	case BPF_TRACE_KPROBE_MULTI:
+	case BPFU_TRACE_KPROBE_SESSION:
+		return kprobe_multi_link(prog, &attr->a);
+	case BPFU_TRACE_UPROBE_MULTI:
+	case BPFU_TRACE_UPROBE_SESSION:
+		return uprobe_multi_link(prog, attr);
+	default:
+		return put_prog(prog, -EINVAL);
 	}
 }
 
@@ -216,15 +247,11 @@ int bpfu_cmd_link_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		return err;
 	if (prog->type == BPF_PROG_TYPE_TRACING)
 		return tracing_link(prog, &attr->a);
-	if ((prog->type == BPF_PROG_TYPE_KPROBE || prog->type == BPF_PROG_TYPE_TRACEPOINT) &&
+	if (prog->type == BPF_PROG_TYPE_KPROBE)
+		return kprobe_link(prog, attr);
+	if (prog->type == BPF_PROG_TYPE_TRACEPOINT &&
 	    attr->a.link_create.attach_type == BPF_PERF_EVENT)
 		return perf_link(prog, &attr->a);
-	if (prog->type == BPF_PROG_TYPE_KPROBE &&
-	    attr->a.link_create.attach_type == BPF_TRACE_KPROBE_MULTI)
-		return kprobe_multi_link(prog, &attr->a);
-	if (prog->type == BPF_PROG_TYPE_KPROBE &&
-	    attr->a.link_create.attach_type == BPFU_TRACE_UPROBE_MULTI)
-		return uprobe_multi_link(prog, attr);
 	err = no_target_error(prog->type, attr->a.link_create.attach_type);
 	bpfu_prog_put(prog);
 	return err;

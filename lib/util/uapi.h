@@ -31,6 +31,8 @@
 #endif
 /* Enumerators of newer headers: defining the number does not clash with them. */
 #define BPFU_TRACE_UPROBE_MULTI 48       /* BPF_TRACE_UPROBE_MULTI */
+#define BPFU_TRACE_KPROBE_SESSION 56     /* BPF_TRACE_KPROBE_SESSION */
+#define BPFU_TRACE_UPROBE_SESSION 57     /* BPF_TRACE_UPROBE_SESSION */
 #define BPFU_F_UPROBE_MULTI_RETURN 1u    /* BPF_F_UPROBE_MULTI_RETURN */
 #define BPFU_LINK_TYPE_UPROBE_MULTI 12   /* BPF_LINK_TYPE_UPROBE_MULTI */
 #define BPFU_F_PATH_FD (1U << 14)        /* BPF_F_PATH_FD: OBJ_PIN, OBJ_GET */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Calls of kernel functions: of functions of libbpfu that are marked for it (BPFU_FUNC_KFUNC), named
- * by their id in libbpfu's BTF. Arguments and results are plain numbers. What a verified program calls
- * is a number beyond those of helpers (helper/helper.h), so that nothing behind the verifier needs to
- * know of two kinds of calls.
+ * by their id in libbpfu's BTF. Arguments are plain numbers; results are, or point to one. What a verified
+ * program calls is a number beyond those of helpers (helper/helper.h), so that nothing behind the verifier
+ * needs to know of two kinds of calls.
  */
 #include <errno.h>
 
@@ -32,6 +32,23 @@ int bpfu_vrf_kfunc_known(struct bpfu_env *env, uint32_t idx)
 	return -EINVAL;
 }
 
+static bool may_call(const struct bpfu_func *func, const struct bpfu_prog *prog)
+{
+	return !(func->flags & BPFU_FUNC_SESSION) || bpfu_prog_is_session(prog);
+}
+
+static void set_result(struct bpfu_env *env, const struct bpfu_value *ret)
+{
+	struct bpfu_reg *r0 = &bpfu_vrf_regs(env)[BPF_REG_0];
+
+	if (ret->is_pointer) {
+		bpfu_reg_init(r0, BPFU_REG_MEM);
+		r0->size = ret->pointee;
+	} else if (ret->size) {
+		bpfu_vrf_set_unknown(env, r0);
+	}
+}
+
 int bpfu_vrf_kfunc_call(struct bpfu_env *env, const struct bpf_insn *insn)
 {
 	const struct bpfu_func *func = kfunc_of(insn);
@@ -39,6 +56,10 @@ int bpfu_vrf_kfunc_call(struct bpfu_env *env, const struct bpf_insn *insn)
 
 	if (!func)
 		return -EINVAL;
+	if (!may_call(func, env->prog)) {
+		bpfu_vrf_log(env, "calling kernel function %s is not allowed\n", func->decl.name);
+		return -EACCES;
+	}
 	for (uint32_t i = 0; i < func->decl.arg_cnt; i++) {
 		uint32_t regno = BPF_REG_1 + i;
 		int err = bpfu_vrf_read_reg(env, regno);
@@ -53,8 +74,7 @@ int bpfu_vrf_kfunc_call(struct bpfu_env *env, const struct bpf_insn *insn)
 	for (int r = BPF_REG_0; r <= BPF_REG_5; r++)
 		bpfu_reg_init(&regs[r], BPFU_REG_NOT_INIT);
 	bpfu_vrf_touch_reg(env, BPF_REG_0);
-	if (func->decl.ret.size)
-		bpfu_vrf_set_unknown(env, &regs[BPF_REG_0]);
+	set_result(env, &func->decl.ret);
 	env->insn_idx++;
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Programs on the entries of functions, without libbpf, so that they can be executed under an emulator:
- * fentry, fexit, fmod_ret, kprobe.multi and kretprobe.multi on functions with more arguments than
+ * fentry, fexit, fmod_ret, kprobe.multi, kretprobe.multi and kprobe.session on functions with more arguments than
  * registers and on one without prototype; what is between caller and body must not be noticed.
  */
 #include <errno.h>
@@ -166,17 +166,21 @@ static int attach(int prog, uint32_t type)
 	return bpf(BPF_LINK_CREATE, &attr);
 }
 
-static int attach_multi(int prog, const char *sym, bool is_return)
+static int attach_to(int prog, uint32_t type, const char *sym, uint32_t flags)
 {
 	struct {
 		uint32_t prog_fd, target_fd, attach_type, flags;
 		uint32_t multi_flags, cnt;
 		uint64_t syms, addrs, cookies;
-	} attr = { .prog_fd = (uint32_t)prog, .attach_type = BPF_TRACE_KPROBE_MULTI,
-		   .multi_flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0, .cnt = 1,
+	} attr = { .prog_fd = (uint32_t)prog, .attach_type = type, .multi_flags = flags, .cnt = 1,
 		   .syms = (uintptr_t)&sym };
 
 	return bpfu_bpf(BPF_LINK_CREATE, (union bpf_attr *)&attr, sizeof(attr));
+}
+
+static int attach_multi(int prog, const char *sym, bool is_return)
+{
+	return attach_to(prog, BPF_TRACE_KPROBE_MULTI, sym, is_return ? BPF_F_KPROBE_MULTI_RETURN : 0);
 }
 
 /* ---- the tests ---- */
@@ -312,6 +316,88 @@ static void test_registers(void)
 	detach(ret);
 }
 
+static void emit_call(struct text *t, const char *func)
+{
+	emit(t, (struct bpf_insn){ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL,
+				   .imm = (int32_t)bpfu_func_by_name(func)->btf_id });
+}
+
+/* Keeps the first argument until the return; with @all it reads a register that nobody else needs. */
+static int load_session(bool all, int ret)
+{
+	struct text t = begin();
+	uint32_t branch;
+
+	if (all)
+		add(&t, WORDS - 1, PC, 0);
+	emit_call(&t, "bpf_session_cookie");
+	emit(&t, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 8 });
+	emit_call(&t, "bpf_session_is_return");
+	branch = t.cnt;
+	emit(&t, (struct bpf_insn){ .code = BPF_JMP | BPF_JNE | BPF_K });
+	add(&t, RUNS, -1, 1);
+	emit(&t, (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 6,
+				    .off = FIRST_ARG });
+	emit(&t, (struct bpf_insn){ .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 8, .src_reg = 1 });
+	emit(&t, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = ret });
+	emit(&t, (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT });
+	t.insns[branch].off = (int16_t)(t.cnt - branch - 1);
+	add(&t, RETURNS, -1, 1);
+	emit(&t, (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 8 });
+	emit(&t, (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 7, .src_reg = 1,
+				    .off = 8 * SUM, .imm = BPF_ADD });
+	add(&t, RETURNED, RESULT, 1);
+	return load(&t, BPF_PROG_TYPE_KPROBE, BPFU_TRACE_KPROBE_SESSION, NULL, 0);
+}
+
+#define SESSIONS 6 /* more than the smaller frames have room for */
+
+static void test_sessions(bool all)
+{
+	int prog = load_session(all, 0), other = load_session(all, 1), links[SESSIONS];
+	uint64_t w[WORDS];
+
+	for (int n = 1; n <= SESSIONS; n++) {
+		links[n - 1] = attach_to(n == 2 ? other : prog, BPFU_TRACE_KPROBE_SESSION, "raw_many", 0);
+		body_cnt = 0;
+		with_unwinding = true;
+		expect_eq(call_many(), MANY_RESULT);
+		with_unwinding = false;
+		expect_unwound();
+		take(w);
+		expect_eq(w[RUNS], n);
+		expect_eq(w[RETURNS], n - (n >= 2));
+		expect_eq(w[SUM], w[RETURNS]);
+		expect_eq(w[RETURNED], w[RETURNS] * MANY_RESULT);
+	}
+	for (int n = 0; n < SESSIONS; n++)
+		detach(links[n]);
+	expect_eq(call_many(), MANY_RESULT);
+
+	/* No prototype: vectors, and arguments on the stack. */
+	links[0] = attach_to(prog, BPFU_TRACE_KPROBE_SESSION, "raw_mixed", 0);
+	for (int i = 0; i < 2; i++)
+		expect_eq(mixed(0.5, 6, 1.5, 1, 2.5, 2, 3.5, 3, 4.5, 4, 5.5, 5, 6.5, 6) * 2, 91);
+	take(w);
+	expect_eq(w[RUNS], 2);
+	expect_eq(w[RETURNS], 2);
+	detach(links[0]);
+
+	links[0] = attach_to(prog, BPFU_TRACE_KPROBE_SESSION, "raw_leaves", 0);
+	for (volatile int i = 0; i < 100; i++)
+		if (!setjmp(out))
+			leaves(-1);
+	expect_eq(leaves(1), 2);
+	take(w);
+	expect_eq(w[RUNS], 101);
+	expect_eq(w[RETURNS], 1);
+	expect_eq(w[SUM], 1);
+	expect_eq(w[RETURNED], 2);
+	detach(links[0]);
+	detach(prog);
+	detach(other);
+}
+
 /* One kind on top of the other: probes come first. */
 static void test_both_kinds(void)
 {
@@ -353,6 +439,8 @@ int main(int argc, char **argv)
 	expect_unwound();
 	test_fmod_ret();
 	test_registers();
+	test_sessions(false);
+	test_sessions(true);
 	test_both_kinds();
 	printf("%s\n", failures ? "not ok" : "ok");
 	return failures != 0;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 
 #include "place.h"
 #include "sdt.h"
@@ -210,6 +211,95 @@ static void kind_kprobe_multi(void)
 static void kind_kretprobe_multi(void)
 {
 	kind_multi(true);
+}
+
+/* ---- sessions ---- */
+
+#define ATTACH_KPROBE_SESSION 56
+#define ATTACH_UPROBE_SESSION 57
+
+static int32_t func_id(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int32_t id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) : -ENOENT;
+
+	btf__free(btf);
+	if (id > 0)
+		return id;
+	printf("no function '%s'\n", name);
+	exit(1);
+}
+
+/* Put the kernel functions into @prog, before it is loaded. */
+static int set_calls(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long unused)
+{
+	struct bpf_insn *insns = (struct bpf_insn *)bpf_program__insns(prog);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(prog); i++) {
+		if (insns[i].code != (BPF_JMP | BPF_CALL) || insns[i].src_reg ||
+		    (insns[i].imm != SIDES_IS_RETURN && insns[i].imm != SIDES_COOKIE_OF))
+			continue;
+		insns[i].src_reg = BPF_PSEUDO_KFUNC_CALL;
+		insns[i].imm = func_id(insns[i].imm == SIDES_IS_RETURN ? "bpf_session_is_return" :
+									 "bpf_session_cookie");
+	}
+	return 0;
+}
+
+static struct sides *load_session(int type, const char *const *names)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = set_calls);
+
+	expect_true(libbpf_register_prog_handler("kprobe.multi", BPF_PROG_TYPE_KPROBE, type, &opts) >= 0);
+	return load(true, 0, names);
+}
+
+static void expect_session(int line, const struct seen *s, uint64_t hits, uint64_t returns)
+{
+	expect(line, "hits", (int64_t)s->hits, (int64_t)hits);
+	expect(line, "returns", (int64_t)s->returns, (int64_t)returns);
+	if (returns) {
+		expect(line, "kept", s->kept, s->args[0]);
+		expect(line, "ip at the return", (int64_t)s->left_ip, (int64_t)s->ip);
+	}
+}
+
+static void kind_kprobe_session(void)
+{
+	static const char *const progs[] = { "on_session", "on_fentry", NULL };
+	struct sides *s = load_session(ATTACH_KPROBE_SESSION, progs);
+	const char *names[SIDES_MANY];
+	uint64_t cookies[SIDES_MANY];
+	struct {
+		uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, cnt;
+		uint64_t syms, addrs, cookies;
+	} attr = { .prog_fd = (uint32_t)bpf_program__fd(s->progs.on_session),
+		   .attach_type = ATTACH_KPROBE_SESSION, .cnt = SIDES_MANY, .syms = (uintptr_t)names,
+		   .cookies = (uintptr_t)cookies };
+	int fd;
+
+	for (int i = 0; i < SIDES_MANY; i++) {
+		names[i] = functions[i].name;
+		cookies[i] = (uint64_t)(SIDES_COOKIE + i);
+	}
+	s->bss->uninterested = 2;
+	fd = attached_fd(sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr)));
+	run(s->progs.on_fentry);
+	for (int i = 0; i < SIDES_MANY; i++) {
+		const struct seen *seen = &s->bss->each[i];
+
+		expect_session(__LINE__, seen, RUNS, i == 2 ? 0 : RUNS);
+		expect_eq(seen->args[0] & functions[i].mask, functions[i].arg);
+		if (i != 2)
+			expect_eq(seen->ret, functions[i].ret);
+		if (on_user) /* docs/differences.md */
+			expect_eq(seen->dirty, 0);
+	}
+	expect_eq(s->bss->strays, 0);
+	bpfu_fd_close(fd);
+	run(s->progs.on_fentry);
+	expect_eq(s->bss->each[0].hits, RUNS);
+	sides__destroy(s);
 }
 
 /* ---- functions: trampolines ---- */
@@ -456,13 +546,13 @@ static void kind_uprobe_ip(void)
 	sides__destroy(s);
 }
 
-static int attach_places(const struct bpf_program *prog, uint32_t flags)
+static int attach_places(const struct bpf_program *prog, uint32_t type, uint32_t flags)
 {
 	const uint64_t offsets[] = { place_of(probed_too, NULL), place_of(probed, NULL) };
 	const uint64_t cookies[] = { SIDES_COOKIE + 1, SIDES_COOKIE };
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (uint32_t)bpf_program__fd(prog),
-		.attach_type = ATTACH_UPROBE_MULTI,
+		.attach_type = type,
 		.path = (uintptr_t)SELF,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
@@ -479,8 +569,8 @@ static void kind_uprobe_multi(void)
 	static const char *const names[] = { "on_each", "on_each_return", NULL };
 	struct sides *s = load(true, ATTACH_UPROBE_MULTI, names);
 	const struct seen *each = s->bss->each;
-	int entry = attach_places(s->progs.on_each, 0);
-	int leave = attach_places(s->progs.on_each_return, UPROBE_MULTI_RETURN);
+	int entry = attach_places(s->progs.on_each, ATTACH_UPROBE_MULTI, 0);
+	int leave = attach_places(s->progs.on_each_return, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
 
 	call();
 	expect_eq(probed_too(77), 76);
@@ -499,6 +589,35 @@ static void kind_uprobe_multi(void)
 	bpfu_fd_close(leave);
 	call();
 	expect_eq(each[0].hits, 3 * RUNS);
+	sides__destroy(s);
+}
+
+static void kind_uprobe_session(void)
+{
+	static const char *const names[] = { "on_session", NULL };
+	struct sides *s = load_session(ATTACH_UPROBE_SESSION, names);
+	const struct seen *each = s->bss->each;
+	int fd;
+
+	s->bss->uninterested = 1;
+	fd = attach_places(s->progs.on_session, ATTACH_UPROBE_SESSION, 0);
+	call();
+	expect_eq(probed_too(77), 76);
+	expect_session(__LINE__, &each[0], RUNS, RUNS);
+	expect_session(__LINE__, &each[1], 1, 0);
+	expect_eq(each[0].dirty + each[1].dirty, 0);
+	expect_eq(each[0].args[0], -5000000000);
+	expect_eq(each[0].ret, (int)RESULT);
+	expect_eq(each[0].ip, (uintptr_t)probed);
+	expect_eq(each[1].args[0], 77);
+	s->bss->uninterested = SIDES_MANY;
+	expect_eq(probed_too(78), 77);
+	expect_session(__LINE__, &each[1], 2, 1);
+	expect_eq(each[1].ret, 77);
+	bpfu_fd_close(fd);
+	call();
+	expect_eq(each[0].hits, RUNS);
+	expect_eq(s->bss->strays, 0);
 	sides__destroy(s);
 }
 
@@ -531,6 +650,7 @@ static const struct kind {
 	{ "kretprobe", kind_kretprobe, "kprobe" },
 	{ "kprobe.multi", kind_kprobe_multi, "kprobe" },
 	{ "kretprobe.multi", kind_kretprobe_multi, "kprobe" },
+	{ "kprobe.session", kind_kprobe_session, "kprobe" },
 	{ "fentry", kind_fentry, "kprobe" },
 	{ "fexit", kind_fexit, "kprobe" },
 	{ "fmod_ret", kind_fmod_ret, "kprobe" },
@@ -543,6 +663,7 @@ static const struct kind {
 	{ "uretprobe", kind_uretprobe, "uprobe" },
 	{ "uprobe-ip", kind_uprobe_ip, "uprobe" },
 	{ "uprobe.multi", kind_uprobe_multi, "uprobe" },
+	{ "uprobe.session", kind_uprobe_session, "uprobe" },
 	{ "usdt", kind_usdt, "uprobe" },
 };
 

@@ -8,10 +8,16 @@
 #define SIDES_MANY 6     /* places of the multi kinds */
 #define SIDES_COOKIE 100 /* of the first of them, the others follow */
 
+/* Calls of bpf_session_is_return() and bpf_session_cookie(). */
+#define SIDES_IS_RETURN 100001
+#define SIDES_COOKIE_OF 100002
+
 /* How often a program ran, and what it was told the last time. */
 struct seen {
 	__u64 hits, cookie, ip, arg_cnt, ret_by_helper;
 	__s64 args[6], ret;
+	__u64 returns, dirty, left_ip; /* of sessions */
+	__s64 kept;
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "bpfu/bpfu.h"
@@ -163,29 +164,61 @@ static void test_exception(struct unwind *s)
 #endif
 }
 
+/* ---- with what ---- */
+
+#define ATTACH_KPROBE_SESSION 56
+
+struct attached {
+	struct bpf_link *link;
+	int fd; /* of a session, which this libbpf does not know */
+};
+
+static struct attached attach(const struct bpf_program *prog)
+{
+	const char *name = "unwind_traced";
+	struct {
+		uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, cnt;
+		uint64_t syms, addrs, cookies;
+	} attr = { .prog_fd = (uint32_t)bpf_program__fd(prog), .attach_type = ATTACH_KPROBE_SESSION,
+		   .cnt = 1, .syms = (uintptr_t)&name };
+	struct attached a = { NULL, -1 };
+
+	if ((int)bpf_program__expected_attach_type(prog) == ATTACH_KPROBE_SESSION)
+		a.fd = bpfu_bpf(BPF_LINK_CREATE, (union bpf_attr *)&attr, sizeof(attr));
+	else
+		a.link = bpf_program__attach(prog);
+	expect_true(a.link || a.fd >= 0);
+	return a;
+}
+
+static void detach(struct attached a)
+{
+	bpf_link__destroy(a.link);
+	bpfu_fd_close(a.fd);
+}
+
 /* With each program alone, and with all. */
 static void with_programs(struct unwind *s, void (*fn)(struct unwind *s))
 {
-	struct bpf_link *links[16];
+	struct attached all[16];
 	struct bpf_program *prog;
 	size_t cnt = 0;
 	uint64_t before;
 
 	bpf_object__for_each_program(prog, s->obj) {
-		struct bpf_link *link = bpf_program__attach(prog);
+		struct attached one = attach(prog);
 
-		expect_eq(libbpf_get_error(link), 0);
 		before = s->bss->hits;
 		fn(s);
 		expect_true(s->bss->hits > before ||
 			    (fn != test_backtrace && fn != test_steps));
-		bpf_link__destroy(link);
+		detach(one);
 	}
 	bpf_object__for_each_program(prog, s->obj)
-		links[cnt++] = bpf_program__attach(prog);
+		all[cnt++] = attach(prog);
 	fn(s);
 	while (cnt)
-		bpf_link__destroy(links[--cnt]);
+		detach(all[--cnt]);
 	if (fn == test_exception || fn == test_thread_exit)
 		fn(s); /* as without any */
 }
@@ -197,8 +230,11 @@ static void backtraces(struct unwind *s)
 
 static void all_steps(struct unwind *s)
 {
+	struct attached session = attach(s->progs.on_session);
 	struct bpf_link *links[2];
 
+	test_steps(s);
+	detach(session);
 	links[0] = bpf_program__attach(s->progs.on_fentry);
 	test_steps(s);
 	bpf_link__destroy(links[0]);
@@ -245,8 +281,10 @@ int main(int argc, char **argv)
 	backtrace(frames, FRAMES); /* loads the unwinder */
 	expect_eq(bpfu_func_register(unwind_traced, "int unwind_traced(int action)",
 				     BPFU_FUNC_MODIFY_RETURN), 0);
-	s = unwind__open_and_load();
-	if (!s) {
+	s = unwind__open();
+	if (s)
+		bpf_program__set_expected_attach_type(s->progs.on_session, ATTACH_KPROBE_SESSION);
+	if (!s || unwind__load(s)) {
 		printf("cannot load: %s\n", strerror(errno));
 		return 1;
 	}

@@ -9,7 +9,8 @@
  *               | call.epoch         |
  *               | function           |
  *               | x30                |
- *               | x29                | <- x29, sp
+ *               | x29                | <- x29
+ *               | room               |   of the handlers, if they asked for some
  *               | arguments 9 …      |   copies, during the call
  *
  * What a function leaves alone by the ABI is saved for programs that read it, but not restored: the
@@ -151,6 +152,12 @@ static void leave(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, struct bp
 		vectors(cb, false);
 }
 
+static void drop_room(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
+{
+	if (t->room)
+		bpfu_a64_put(cb, a64_add_i(true, A64_SP, A64_SP, t->room));
+}
+
 void bpfu_a64_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
 			 struct bpfu_thunk_frame *frame)
 {
@@ -161,14 +168,18 @@ void bpfu_a64_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, ui
 	leave_single.is_leave = true;
 	bpfu_a64_frame(cb, frame_size(t));
 	frame->size = frame_size(t);
+	if (t->room)
+		bpfu_a64_put(cb, a64_sub_i(true, A64_SP, A64_SP, t->room));
 	enter(cb, t, &enter_single);
 	if (t->form == BPFU_THUNK_ENTRY) {
 		guarded = load_after(cb, t);
+		drop_room(cb, t);
 		bpfu_a64_unframe(cb, frame_size(t), frame);
 		bpfu_a64_put(cb, guarded ? a64_ret_to(A64_X16) : a64_br(A64_X16));
 	} else {
 		call_function(cb, t);
 		leave(cb, t, &leave_single);
+		drop_room(cb, t);
 		bpfu_a64_unframe(cb, frame_size(t), frame);
 		bpfu_a64_put(cb, a64_ret());
 	}

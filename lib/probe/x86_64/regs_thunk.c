@@ -9,6 +9,7 @@
  *               | ss … r15           |   struct pt_regs
  *               | call.epoch         |
  *               | function           | <- rbp - 192
+ *               | room               |   of the handlers, if they asked for some
  *               | xmm0 … xmm7        |   only of functions without prototype
  *               | arguments 7 …      |   copies, during the call
  *
@@ -63,9 +64,9 @@ static struct x86_mem pt_word(int word)
 	return x86_mem_bd(X86_RBP, -FRAME + 16 + 8 * word);
 }
 
-static struct x86_mem vector(int idx)
+static struct x86_mem vector(const struct bpfu_thunk *t, int idx)
 {
-	return x86_mem_bd(X86_RBP, -FRAME - VECTORS_SIZE + 16 * idx);
+	return x86_mem_bd(X86_RBP, -FRAME - (int32_t)t->room - VECTORS_SIZE + 16 * idx);
 }
 
 /* [-2] and, if not lean, what is neither argument nor saved by a plain store. Through r11, which is free. */
@@ -95,7 +96,7 @@ static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, bool vect
 	for (uint32_t i = 0; i < (t->lean ? restored : BPFU_ARRAY_SIZE(saved)); i++)
 		x86_store(cb, 8, pt_word(saved[i].word), saved[i].reg);
 	for (int i = 0; i < 8 && vectors && t->form != BPFU_THUNK_EXIT; i++)
-		x86_movups_store(cb, vector(i), i);
+		x86_movups_store(cb, vector(t, i), i);
 	fill_rest(cb, t);
 	if (t->form != BPFU_THUNK_ENTRY) { /* what leave compares; the handler may be left out */
 		x86_movabs(cb, X86_R11, bpfu_u64(t->epoch));
@@ -107,7 +108,7 @@ static void enter(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, bool vect
 		for (uint32_t i = 0; i < restored; i++)
 			x86_load(cb, 8, saved[i].reg, pt_word(saved[i].word));
 		for (int i = 0; i < 8 && vectors; i++)
-			x86_movups_load(cb, i, vector(i));
+			x86_movups_load(cb, i, vector(t, i));
 	}
 	x86_movabs(cb, X86_R11, bpfu_u64(t->after_cell));
 }
@@ -132,15 +133,17 @@ static void call_function(struct bpfu_codebuf *cb, const struct bpfu_thunk *t)
 
 static void leave(struct bpfu_codebuf *cb, bool vectors, struct bpfu_x86_single *single)
 {
+	const struct bpfu_thunk *t = single->thunk;
+
 	x86_store(cb, 8, pt_word(PT_RAX), X86_RAX);
 	x86_store(cb, 8, pt_word(PT_RDX), X86_RDX);
 	for (int i = 0; i < 2 && vectors; i++)
-		x86_movups_store(cb, vector(i), i);
+		x86_movups_store(cb, vector(t, i), i);
 	bpfu_x86_single(cb, single);
 	x86_load(cb, 8, X86_RAX, pt_word(PT_RAX));
 	x86_load(cb, 8, X86_RDX, pt_word(PT_RDX));
 	for (int i = 0; i < 2 && vectors; i++)
-		x86_movups_load(cb, i, vector(i));
+		x86_movups_load(cb, i, vector(t, i));
 }
 
 void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, uint64_t base,
@@ -154,7 +157,7 @@ void bpfu_x86_regs_thunk(struct bpfu_codebuf *cb, const struct bpfu_thunk *t, ui
 
 	x86_push(cb, X86_RBP);
 	x86_mov_rr(cb, true, X86_RBP, X86_RSP);
-	x86_alu_ri(cb, X86_SUB, true, X86_RSP, vectors ? FRAME + VECTORS_SIZE : FRAME);
+	x86_alu_ri(cb, X86_SUB, true, X86_RSP, FRAME + (int32_t)t->room + (vectors ? VECTORS_SIZE : 0));
 	enter(cb, t, vectors, &enter_single);
 	if (t->form == BPFU_THUNK_ENTRY) {
 		x86_leave(cb);

@@ -19,6 +19,7 @@ struct seen entry, leave;
 struct seen each[SIDES_MANY]; /* of the multi kinds, by cookie */
 __u64 strays;                 /* … and runs with none of their cookies */
 int only_tgid, modified;
+__u64 uninterested; /* which place's session does not want to see returns */
 const volatile bool cookies = true; /* whether the kind has some */
 
 /* Functions of the kernel are everybody's. */
@@ -93,6 +94,41 @@ int on_each_return(struct pt_regs *ctx)
 {
 	note_one(ctx, true);
 	return 0;
+}
+
+/*
+ * Sessions; what they keep is the first argument. The numbers stand for kernel functions, which sides.c puts
+ * in: kernels declare them differently, with the context and without.
+ */
+#define session_is_return(ctx) ((bool (*)(void *))SIDES_IS_RETURN)(ctx)
+#define session_cookie(ctx) ((__u64 *(*)(void *))SIDES_COOKIE_OF)(ctx)
+
+SEC("?kprobe.multi")
+int on_session(struct pt_regs *ctx)
+{
+	__u64 n = bpf_get_attach_cookie(ctx) - SIDES_COOKIE;
+	__u64 *kept;
+
+	if (is_other())
+		return 1;
+	if (n >= SIDES_MANY) {
+		strays++;
+		return 1;
+	}
+	kept = session_cookie(ctx);
+	if (session_is_return(ctx)) {
+		each[n].returns++;
+		each[n].kept = *kept;
+		each[n].ret = (int)PT_REGS_RC(ctx);
+		each[n].left_ip = bpf_get_func_ip(ctx);
+		return 0;
+	}
+	each[n].hits++;
+	each[n].dirty += *kept != 0;
+	each[n].args[0] = PT_REGS_PARM1(ctx);
+	each[n].ip = bpf_get_func_ip(ctx);
+	*kept = each[n].args[0];
+	return n == uninterested;
 }
 
 /* ---- trampolines: bpf_fentry_test6(16, (void *)17, 18, 19, (void *)20, 21) is 111 ---- */
