@@ -63,6 +63,7 @@ void bpfu_layout_release(struct bpfu_layout *l)
 	free(l->branches);
 	free(l->relocs);
 	free(l->exts);
+	free(l->cfis);
 	free(l->funcs);
 	free(l->grow);
 }
@@ -150,6 +151,14 @@ uint32_t *bpfu_layout_take_labels(struct bpfu_layout *l, uint32_t cnt)
 	l->labels = NULL;
 	shrunk = realloc(offs, (cnt + 1) * sizeof(*offs));
 	return shrunk ? shrunk : offs;
+}
+
+void bpfu_layout_cfi_add(struct bpfu_layout *l, enum bpfu_cfi_op op, uint8_t reg, int32_t value)
+{
+	if (ROOM(l, cfi))
+		l->cfis[l->cfi_cnt++] = (struct bpfu_layout_cfi){
+			bpfu_layout_here(l), { .op = (uint8_t)op, .reg = reg, .value = value },
+		};
 }
 
 /* Displacement of branch @idx under the present grow[]. */

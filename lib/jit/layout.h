@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "jit/cfi.h"
 #include "jit/codebuf.h"
 
 #define BPFU_FUNC_ALIGN 16
@@ -58,6 +59,12 @@ struct bpfu_layout_ext {     /* an access that may fault, and where to go on the
 	uint32_t fixup;      /* label */
 };
 
+/* Where a caller's registers are, from @pos on; row.off follows from it. */
+struct bpfu_layout_cfi {
+	struct bpfu_pos pos;
+	struct bpfu_cfi row;
+};
+
 struct bpfu_layout_func {
 	struct bpfu_pos start;
 	uint32_t off;        /* final */
@@ -77,6 +84,9 @@ struct bpfu_layout {
 	uint32_t ext_cnt, ext_cap;
 	struct bpfu_layout_func *funcs;
 	uint32_t func_cnt, func_cap;
+	bool wants_cfis;         /* else none are kept */
+	struct bpfu_layout_cfi *cfis;
+	uint32_t cfi_cnt, cfi_cap;
 	uint32_t *grow;          /* branch_cnt + 1 rows, after bpfu_layout_run() */
 	uint32_t size;           /* of the placed code */
 	bool disp_from_end;      /* displacements count from the end of the branch (x86) */
@@ -120,6 +130,16 @@ void bpfu_layout_reloc(struct bpfu_layout *l, uint32_t back, uint8_t kind, enum 
 
 /* The instruction at @pos may fault; go on at @fixup. In increasing order of pos. */
 void bpfu_layout_ext(struct bpfu_layout *l, struct bpfu_pos pos, uint32_t fixup);
+
+/* What changes here, behind the instruction that did it. */
+void bpfu_layout_cfi_add(struct bpfu_layout *l, enum bpfu_cfi_op op, uint8_t reg, int32_t value);
+
+static inline void bpfu_layout_cfi(struct bpfu_layout *l, enum bpfu_cfi_op op, uint8_t reg,
+				   int32_t value)
+{
+	if (bpfu_unlikely(l->wants_cfis))
+		bpfu_layout_cfi_add(l, op, reg, value);
+}
 
 /* Place everything. 0 or the first error. */
 int bpfu_layout_run(struct bpfu_layout *l);

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "jit/cfi.h"
 #include "probe/thunk.h"
 
 /*
@@ -15,5 +16,9 @@
  * unwinder, or no memory, nothing is registered: unwinding then ends at the thunk.
  */
 void bpfu_unwind_register(const void *code, uint32_t size, const struct bpfu_thunk_frame *frame);
+
+/* The same as a table, for whoever else asks (jit/gdb.h); the caller frees it. */
+void bpfu_unwind_table(struct bpfu_bytes *table, const void *code, uint32_t size,
+		       const struct bpfu_thunk_frame *frame);
 
 #endif

@@ -33,21 +33,64 @@ static void plan_frame(struct a64_jit *j)
 	j->frame = j->stack || func->has_call || func->tail_reach || j->main_segment;
 }
 
+/* ---- what unwinders are told (cfi.h) ---- */
+
+static void cfa(struct a64_jit *j, uint8_t reg, uint32_t off)
+{
+	bpfu_layout_cfi(j->l, BPFU_CFI_CFA, reg, (int32_t)off);
+}
+
+static void saved(struct a64_jit *j, uint8_t reg, uint32_t below)
+{
+	if (reg != A64_ZR)
+		bpfu_layout_cfi(j->l, BPFU_CFI_SAVED, reg, (int32_t)below);
+}
+
+static void is_same(struct a64_jit *j, uint8_t reg)
+{
+	if (reg != A64_ZR)
+		bpfu_layout_cfi(j->l, BPFU_CFI_SAME, reg, 0);
+}
+
+static void push_frame(struct a64_jit *j, uint32_t size)
+{
+	a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -(int32_t)size));
+	cfa(j, A64_SP, size);
+	saved(j, A64_FP, size);
+	saved(j, A64_LR, size - 8);
+	a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	cfa(j, A64_FP, size);
+}
+
+static void pop_frame(struct a64_jit *j, uint32_t size)
+{
+	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, (int32_t)size));
+	cfa(j, A64_SP, 0);
+	is_same(j, A64_FP);
+	is_same(j, A64_LR);
+}
+
+static uint32_t frame_size(const struct a64_jit *j)
+{
+	return j->main_segment ? 32 : j->frame ? 16 : 0;
+}
+
 /*
  * native: save x29, x30, x26; put a zero counter on the stack and its address into x26, which every
  * function within reach of tail calls expects; call direct; restore; return.
  */
 static void counter_stub(struct a64_jit *j, uint32_t f)
 {
-	a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -32));
-	a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	push_frame(j, 32);
 	a64_emit(j, a64_stp(A64_TCC, A64_ZR, A64_SP, 16));
+	saved(j, A64_TCC, 16);
 	a64_emit(j, a64_add_i(true, A64_TCC, A64_SP, 24));
 	a64_emit(j, a64_bl(0));
 	bpfu_layout_reloc(j->l, 4, A64_RELOC_CALL, BPFU_RELOC_LABEL,
 			  bpfu_jit_direct_label(j->ctx, f));
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TCC, A64_SP, 16));
-	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 32));
+	is_same(j, A64_TCC);
+	pop_frame(j, 32);
 	a64_emit(j, a64_ret());
 }
 
@@ -108,12 +151,12 @@ static void segment_stub(struct a64_jit *j, uint32_t f)
 	const struct bpfu_private_stack *stack = &j->ctx->private_stack;
 	uint32_t full = bpfu_layout_new_label(j->l);
 
-	a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, -32));
-	a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
+	push_frame(j, 32);
 	bpfu_a64_mov_imm(j, A64_TMP2, (uintptr_t)stack->mem);
 	bpfu_a64_percpu_off(j, A64_TMP1, A64_TMP3);
 	a64_emit(j, a64_add(true, A64_TMP1, A64_TMP1, A64_TMP2));
 	a64_emit(j, a64_stp(A64_SEGMENT, A64_TMP1, A64_SP, 16));
+	saved(j, A64_SEGMENT, 16);
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_TMP1,
 				offsetof(struct bpfu_private_head, top)));
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP2, A64_TMP1,
@@ -128,17 +171,21 @@ static void segment_stub(struct a64_jit *j, uint32_t f)
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_TMP1, A64_SP, 24));
 	a64_emit(j, a64_ls_uimm(A64_STR, A64_D, A64_SEGMENT, A64_TMP1,
 				offsetof(struct bpfu_private_head, top)));
+	bpfu_layout_cfi(j->l, BPFU_CFI_REMEMBER, 0, 0);
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_SP, 16));
-	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 32));
+	is_same(j, A64_SEGMENT);
+	pop_frame(j, 32);
 	a64_emit(j, a64_ret());
 
 	bpfu_layout_set_label(j->l, full);
+	bpfu_layout_cfi(j->l, BPFU_CFI_AGAIN, 0, 0);
 	sub_sp(j, stack->size);
 	a64_emit(j, a64_add_i(true, A64_SEGMENT, A64_SP, BPFU_PRIVATE_BIAS));
 	call_direct(j, f);
 	a64_emit(j, a64_add_i(true, A64_SP, A64_FP, 0));
 	a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_SP, 16));
-	a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, 32));
+	is_same(j, A64_SEGMENT);
+	pop_frame(j, 32);
 	a64_emit(j, a64_ret());
 }
 
@@ -156,16 +203,23 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
 
-	if (j->frame) {
-		a64_emit(j, a64_stp_pre(A64_FP, A64_LR, A64_SP, j->main_segment ? -32 : -16));
-		a64_emit(j, a64_add_i(true, A64_FP, A64_SP, 0));
-	}
+	bpfu_layout_cfi(j->l, BPFU_CFI_START, 0, 0);
+	if (j->frame)
+		push_frame(j, frame_size(j));
 	if (j->main_segment) {
 		a64_emit(j, a64_ls_uimm(A64_STR, A64_D, A64_SEGMENT, A64_SP, 16));
+		saved(j, A64_SEGMENT, 16);
 		take_main_segment(j);
 	}
-	for (unsigned i = 0; i < j->save_cnt; i += 2)
+	for (unsigned i = 0; i < j->save_cnt; i += 2) {
+		uint32_t end = frame_size(j) + 8 * (i + 2);
+
 		a64_emit(j, a64_stp_pre(j->save[i], j->save[i + 1], A64_SP, -16));
+		if (!j->frame)
+			cfa(j, A64_SP, end);
+		saved(j, j->save[i], end);
+		saved(j, j->save[i + 1], end - 8);
+	}
 	if (j->stack)
 		a64_emit(j, a64_sub_i(true, A64_SP, A64_SP, j->stack));
 	if (j->func->has_may_goto) {
@@ -176,19 +230,33 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 }
 
 /* Undo the prologue, all but the return. */
-void bpfu_a64_epilogue(struct a64_jit *j)
+static void undo(struct a64_jit *j)
 {
 	if (j->stack)
 		a64_emit(j, a64_add_i(true, A64_SP, A64_SP, j->stack));
-	for (unsigned i = j->save_cnt; i > 0; i -= 2)
+	for (unsigned i = j->save_cnt; i > 0; i -= 2) {
 		a64_emit(j, a64_ldp_post(j->save[i - 2], j->save[i - 1], A64_SP, 16));
+		if (!j->frame)
+			cfa(j, A64_SP, 8 * (i - 2));
+		is_same(j, j->save[i - 2]);
+		is_same(j, j->save[i - 1]);
+	}
 	if (j->main_segment) {
 		a64_emit(j, a64_ls_simm9(A64_STR, A64_W, A64_ZR, A64_SEGMENT, BPFU_PRIVATE_BUSY));
 		a64_emit(j, a64_add_i(true, A64_SP, A64_FP, 0)); /* it may have been a spare one */
 		a64_emit(j, a64_ls_uimm(A64_LDR, A64_D, A64_SEGMENT, A64_SP, 16));
+		is_same(j, A64_SEGMENT);
 	}
 	if (j->frame)
-		a64_emit(j, a64_ldp_post(A64_FP, A64_LR, A64_SP, j->main_segment ? 32 : 16));
+		pop_frame(j, frame_size(j));
+}
+
+void bpfu_a64_epilogue(struct a64_jit *j, uint8_t target)
+{
+	bpfu_layout_cfi(j->l, BPFU_CFI_REMEMBER, 0, 0);
+	undo(j);
+	a64_emit(j, target == A64_ZR ? a64_ret() : a64_br(target));
+	bpfu_layout_cfi(j->l, BPFU_CFI_AGAIN, 0, 0);
 }
 
 /*

@@ -151,7 +151,8 @@ void bpfu_a64_load_pins(struct a64_jit *j);
 bool bpfu_a64_pinned(const struct a64_jit *j, uint64_t imm, uint8_t *reg);
 
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
-void bpfu_a64_epilogue(struct a64_jit *j);
+/* Undo the prologue, and return, or jump to where @target says (A64_ZR: return). */
+void bpfu_a64_epilogue(struct a64_jit *j, uint8_t target);
 void bpfu_a64_finish(struct a64_jit *j); /* after the function's last instruction */
 
 /* The same with the first operand in register @lhs instead of dst's; dst must not be the second. */

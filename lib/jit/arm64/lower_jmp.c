@@ -170,8 +170,7 @@ static void lower_tail_call(struct a64_jit *j)
 	a64_branch_cb(j, false, true, A64_TMP2, out); /* not compiled */
 	a64_emit(j, a64_add_i(false, A64_TMP1, A64_TMP1, 1));
 	a64_emit(j, a64_ls_uimm(A64_STR, A64_W, A64_TMP1, A64_TCC, 0));
-	bpfu_a64_epilogue(j);
-	a64_emit(j, a64_br(A64_TMP2));
+	bpfu_a64_epilogue(j, A64_TMP2);
 	bpfu_layout_set_label(j->l, out);
 }
 
@@ -199,8 +198,7 @@ int bpfu_a64_lower_jmp(struct a64_jit *j, const struct bpf_insn *insn)
 			return -EINVAL;
 		/* C callers expect the result in x0, BPF callers where r0 is. */
 		a64_emit(j, a64_mov(true, A64_X0, a64_regmap[BPF_REG_0]));
-		bpfu_a64_epilogue(j);
-		a64_emit(j, a64_ret());
+		bpfu_a64_epilogue(j, A64_ZR);
 		return 0;
 	case BPFU_TAIL_CALL:
 		if (jmp32 || BPF_SRC(insn->code) == BPF_X)

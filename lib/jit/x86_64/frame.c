@@ -80,6 +80,45 @@ static void plan_frame(struct x86_jit *j)
 	}
 }
 
+/* ---- what unwinders are told (cfi.h) ---- */
+
+static void cfa(struct x86_jit *j, uint8_t reg, int32_t off)
+{
+	bpfu_layout_cfi(j->l, BPFU_CFI_CFA, reg, off);
+}
+
+static void saved(struct x86_jit *j, uint8_t reg, int32_t below)
+{
+	bpfu_layout_cfi(j->l, BPFU_CFI_SAVED, reg, below);
+}
+
+static void is_same(struct x86_jit *j, uint8_t reg)
+{
+	bpfu_layout_cfi(j->l, BPFU_CFI_SAME, reg, 0);
+}
+
+static void push_frame(struct x86_jit *j)
+{
+	x86_push(j->cb, X86_RBP);
+	cfa(j, X86_RSP, 16);
+	saved(j, X86_RBP, 16);
+	x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
+	cfa(j, X86_RBP, 16);
+}
+
+/* rbp is the caller's, and the return address is on top. */
+static void frame_left(struct x86_jit *j)
+{
+	cfa(j, X86_RSP, 8);
+	is_same(j, X86_RBP);
+}
+
+/* From the CFA down to what rsp is after the prologue but for the registers that are saved. */
+static int32_t locals_end(const struct x86_jit *j)
+{
+	return (j->frame ? 16 : 8) + (int32_t)j->locals;
+}
+
 static void call_direct(struct x86_jit *j, uint32_t f)
 {
 	x86_call_rel32(j->cb, 0);
@@ -95,13 +134,13 @@ static void call_direct(struct x86_jit *j, uint32_t f)
  */
 static void counter_stub(struct x86_jit *j, uint32_t f)
 {
-	x86_push(j->cb, X86_RBP);
-	x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
+	push_frame(j);
 	x86_push_i8(j->cb, 0);
 	x86_push_i8(j->cb, 0);
 	x86_mov_rr(j->cb, true, X86_RAX, X86_RSP);
 	call_direct(j, f);
 	x86_leave(j->cb);
+	frame_left(j);
 	x86_ret(j->cb);
 }
 
@@ -124,6 +163,7 @@ static void take_main_segment(struct x86_jit *j)
 	j->segment_busy = bpfu_layout_new_label(j->l);
 	j->segment_taken = bpfu_layout_new_label(j->l);
 	x86_store(j->cb, 8, x86_mem_bd(X86_RBP, j->segment_off), X86_SEGMENT);
+	saved(j, X86_SEGMENT, 16 - j->segment_off);
 	bpfu_x86_mov_imm(j, X86_SEGMENT, bpfu_private_stack_main(&j->ctx->private_stack));
 	x86_alu_rm(j->cb, X86_ADD, 8, X86_SEGMENT, percpu_off(j));
 	x86_alu_mi(j->cb, X86_CMP, 4, busy, 0);
@@ -158,9 +198,9 @@ static void segment_stub(struct x86_jit *j, uint32_t f)
 	struct x86_mem top = x86_mem_bd(X86_SCRATCH, offsetof(struct bpfu_private_head, top));
 	struct x86_mem limit = x86_mem_bd(X86_SCRATCH, offsetof(struct bpfu_private_head, limit));
 
-	x86_push(j->cb, X86_RBP);
-	x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
+	push_frame(j);
 	x86_push(j->cb, X86_SEGMENT);
+	saved(j, X86_SEGMENT, 24);
 	bpfu_x86_mov_imm(j, X86_SCRATCH, (uintptr_t)stack->mem);
 	x86_alu_rm(j->cb, X86_ADD, 8, X86_SCRATCH, percpu_off(j));
 	x86_push(j->cb, X86_SCRATCH);
@@ -172,16 +212,22 @@ static void segment_stub(struct x86_jit *j, uint32_t f)
 	call_direct(j, f);
 	x86_pop(j->cb, X86_SCRATCH);
 	x86_store(j->cb, 8, top, X86_SEGMENT);
+	bpfu_layout_cfi(j->l, BPFU_CFI_REMEMBER, 0, 0);
 	x86_pop(j->cb, X86_SEGMENT);
+	is_same(j, X86_SEGMENT);
 	x86_pop(j->cb, X86_RBP);
+	frame_left(j);
 	x86_ret(j->cb);
 
 	bpfu_layout_set_label(j->l, full);
+	bpfu_layout_cfi(j->l, BPFU_CFI_AGAIN, 0, 0);
 	x86_alu_ri(j->cb, X86_SUB, true, X86_RSP, (int32_t)stack->size);
 	x86_lea(j->cb, true, X86_SEGMENT, x86_mem_bd(X86_RSP, BPFU_PRIVATE_BIAS));
 	call_direct(j, f);
 	x86_load(j->cb, 8, X86_SEGMENT, x86_mem_bd(X86_RBP, -8));
+	is_same(j, X86_SEGMENT);
 	x86_leave(j->cb);
+	frame_left(j);
 	x86_ret(j->cb);
 }
 
@@ -204,32 +250,42 @@ void bpfu_x86_prologue(struct x86_jit *j, uint32_t f)
 	else if (f && bpfu_jit_takes_segment(j->ctx, f))
 		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
+	bpfu_layout_cfi(j->l, BPFU_CFI_START, 0, 0);
 
-	if (j->frame) {
-		x86_push(j->cb, X86_RBP);
-		x86_mov_rr(j->cb, true, X86_RBP, X86_RSP);
-	}
+	if (j->frame)
+		push_frame(j);
 	if (j->locals)
 		x86_alu_ri(j->cb, X86_SUB, true, X86_RSP, (int32_t)j->locals);
+	if (!j->frame)
+		cfa(j, X86_RSP, locals_end(j));
 	if (j->func->tail_reach)
 		x86_store(j->cb, 8, x86_mem_bd(X86_RBP, j->counter_off), X86_RAX);
 	if (j->main_segment)
 		take_main_segment(j);
-	for (unsigned i = 0; i < j->save_cnt; i++)
+	for (unsigned i = 0; i < j->save_cnt; i++) {
 		x86_push(j->cb, j->save[i]);
+		if (!j->frame)
+			cfa(j, X86_RSP, locals_end(j) + 8 * (int32_t)(i + 1));
+		saved(j, j->save[i], locals_end(j) + 8 * (int32_t)(i + 1));
+	}
 	if (j->func->has_may_goto)
 		x86_store_i(j->cb, 4, x86_mem_bd(X86_RBP, j->may_goto_off), MAY_GOTO_LIMIT);
 	bpfu_x86_load_pins(j);
 }
 
 /* Undo the prologue, all but the return. */
-void bpfu_x86_epilogue(struct x86_jit *j)
+static void undo(struct x86_jit *j)
 {
-	for (unsigned i = j->save_cnt; i-- > 0;)
+	for (unsigned i = j->save_cnt; i-- > 0;) {
 		x86_pop(j->cb, j->save[i]);
+		is_same(j, j->save[i]);
+		if (!j->frame)
+			cfa(j, X86_RSP, locals_end(j) + 8 * (int32_t)i);
+	}
 	if (j->main_segment) {
 		x86_store_i(j->cb, 4, x86_mem_bd(X86_SEGMENT, BPFU_PRIVATE_BUSY), 0);
 		x86_load(j->cb, 8, X86_SEGMENT, x86_mem_bd(X86_RBP, j->segment_off));
+		is_same(j, X86_SEGMENT);
 	}
 	if (j->locals && j->frame)
 		x86_leave(j->cb);
@@ -237,6 +293,18 @@ void bpfu_x86_epilogue(struct x86_jit *j)
 		x86_alu_ri(j->cb, X86_ADD, true, X86_RSP, (int32_t)j->locals);
 	else if (j->frame)
 		x86_pop(j->cb, X86_RBP);
+	frame_left(j);
+}
+
+void bpfu_x86_epilogue(struct x86_jit *j, uint8_t target)
+{
+	bpfu_layout_cfi(j->l, BPFU_CFI_REMEMBER, 0, 0);
+	undo(j);
+	if (target == X86_NONE)
+		x86_ret(j->cb);
+	else
+		x86_jmp_r(j->cb, target);
+	bpfu_layout_cfi(j->l, BPFU_CFI_AGAIN, 0, 0);
 }
 
 uint32_t bpfu_x86_cold(struct x86_jit *j, const struct x86_cold *cold)

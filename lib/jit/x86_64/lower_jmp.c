@@ -185,8 +185,7 @@ static void lower_tail_call(struct x86_jit *j)
 	x86_branch(j, X86_CC_E, out);
 	x86_alu_mi(j->cb, X86_ADD, 4, x86_mem_bd(X86_SCRATCH, 0), 1);
 	x86_mov_rr(j->cb, true, X86_RAX, X86_SCRATCH);
-	bpfu_x86_epilogue(j);
-	x86_jmp_r(j->cb, X86_SCRATCH_AX);
+	bpfu_x86_epilogue(j, X86_SCRATCH_AX);
 	bpfu_layout_set_label(j->l, out);
 }
 
@@ -203,8 +202,7 @@ static void lower_exit(struct x86_jit *j)
 	}
 	j->exit_label = bpfu_layout_new_label(j->l);
 	bpfu_layout_set_label(j->l, j->exit_label);
-	bpfu_x86_epilogue(j);
-	x86_ret(j->cb);
+	bpfu_x86_epilogue(j, X86_NONE);
 	j->exit_done = j->cb->len - before > INLINE_EPILOGUE;
 }
 
