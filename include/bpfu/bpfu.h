@@ -84,6 +84,9 @@ BPFU_API int bpfu_selftest(void);
  *                          memory (default: off)
  *   jitdump=on|off         write them, with code and source lines, to jit-PID.dump in $JITDUMPDIR or
  *                          /tmp, for `perf record -k mono` and `perf inject --jit` (default: off)
+ *   gdb=on|off             tell debuggers of compiled functions and of the code between probed functions
+ *                          and their callers, by gdb's JIT interface: names, frames, source lines; code is
+ *                          then made in memory that breakpoints can be written to (default: off)
  *
  * Environment: BPFU_OPTIONS="jit=off,…" sets the initial values of every thread. Unknown names and
  * values: -EINVAL. bpfu_option_get() returns NULL for an unknown name.

@@ -36,7 +36,8 @@ typedef void (*bpfu_image_fill)(uint8_t *p, size_t n);
 enum bpfu_image_flags {
 	BPFU_IMAGE_OWN_PAGES = 1u << 0, /* share no page with other images; start anywhere in the first */
 	BPFU_IMAGE_RANDOM = 1u << 1,    /* at an address that others do not give away */
-	BPFU_IMAGE_ANONYMOUS = 1u << 2,  /* the fallback: memory without a file, as perf maps want it */
+	BPFU_IMAGE_ANONYMOUS = 1u << 2,  /* the fallback: memory without a file, as perf maps want it, and
+					  * not shared, or debuggers could not write breakpoints */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "jit/backend.h"
+#include "jit/gdb.h"
 #include "jit/image.h"
 #include "jit/join.h"
 #include "jit/thread.h"
@@ -153,6 +154,7 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 	bpfu_layout_init(&ctx->layout, prog->insn_cnt, prog->subprog_cnt,
 			 (size_t)prog->insn_cnt * backend->bytes_per_insn + 64,
 			 backend->disp_from_end);
+	ctx->layout.wants_cfis = to_run && prog->options.gdb;
 	if (!ctx->layout.err)
 		err = backend->lower(ctx);
 	if (!err)
@@ -250,6 +252,7 @@ static struct bpfu_jit_image *image_new(const struct bpfu_jit_ctx *ctx)
 	jit->subprog_off = (uint32_t *)(jit->extable + jit->extable_cnt);
 	jit->subprog_len = jit->subprog_off + ctx->layout.func_cnt;
 	jit->insn_off = NULL;
+	jit->debug = NULL;
 	put_func_offsets(ctx, jit->subprog_off, jit->subprog_len);
 	return jit;
 }
@@ -257,7 +260,7 @@ static struct bpfu_jit_image *image_new(const struct bpfu_jit_ctx *ctx)
 static unsigned int image_flags(const struct bpfu_options *options)
 {
 	return (options->prog_pack ? 0 : BPFU_IMAGE_OWN_PAGES) |
-	       (options->perf_map ? BPFU_IMAGE_ANONYMOUS : 0) |
+	       (options->perf_map || options->gdb ? BPFU_IMAGE_ANONYMOUS : 0) |
 	       (options->harden ? BPFU_IMAGE_RANDOM : 0);
 }
 
@@ -294,6 +297,30 @@ err_free:
 	return err;
 }
 
+/* In one block, too. */
+static struct bpfu_jit_debug *debug_new(const struct bpfu_jit_ctx *ctx)
+{
+	const struct bpfu_layout *l = &ctx->layout;
+	struct bpfu_jit_debug *debug;
+
+	if (!l->wants_cfis)
+		return NULL;
+	debug = calloc(1, sizeof(*debug) + l->cfi_cnt * sizeof(debug->cfis[0]) +
+				  l->func_cnt * sizeof(uint32_t));
+	if (!debug)
+		return NULL;
+	debug->cfis = (struct bpfu_cfi *)(debug + 1);
+	debug->cfi_cnt = l->cfi_cnt;
+	debug->direct_off = (uint32_t *)(debug->cfis + l->cfi_cnt);
+	for (uint32_t i = 0; i < l->cfi_cnt; i++) {
+		debug->cfis[i] = l->cfis[i].row;
+		debug->cfis[i].off = bpfu_layout_off(l, l->cfis[i].pos);
+	}
+	for (uint32_t f = 0; f < l->func_cnt; f++)
+		debug->direct_off[f] = bpfu_layout_label_off(l, bpfu_jit_direct_label(ctx, f));
+	return debug;
+}
+
 static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backend,
 		   const struct bpfu_jit_target *target)
 {
@@ -312,6 +339,7 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 			&ctx.layout, bpfu_jit_direct_label(&ctx, 0));
 
 		jit->private_stack = ctx.private_stack;
+		jit->debug = debug_new(&ctx);
 		jit->insn_off = take_insn_offsets(&ctx);
 		prog->func = (bpfu_prog_fn)(uintptr_t)func;
 		prog->tail_entry = tail;
@@ -357,6 +385,9 @@ void bpfu_jit_release(struct bpfu_prog *prog)
 
 	if (!jit)
 		return;
+	if (jit->debug)
+		bpfu_gdb_del(jit->debug->object);
+	free(jit->debug);
 	if (jit->extable_cnt)
 		bpfu_extable_unregister(jit->extable);
 	bpfu_image_free(jit->mem, bpfu_jit_backend_find(NULL)->writer.fill);

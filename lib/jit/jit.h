@@ -12,7 +12,17 @@
 
 #include "jit/private_stack.h"
 
+struct bpfu_cfi;
+struct bpfu_gdb_object;
 struct bpfu_prog;
+
+/* With the option gdb: what debuggers are told (gdb.h). */
+struct bpfu_jit_debug {
+	struct bpfu_cfi *cfis;
+	uint32_t cfi_cnt;
+	uint32_t *direct_off; /* per subprogram: where it begins behind a stub that C enters it by */
+	struct bpfu_gdb_object *object; /* NULL: not told yet */
+};
 
 struct bpfu_jit_image {
 	uint8_t *code;               /* executable address of the first byte */
@@ -23,6 +33,7 @@ struct bpfu_jit_image {
 	struct bpfu_extable_entry *extable;
 	uint32_t extable_cnt;
 	struct bpfu_private_stack private_stack;
+	struct bpfu_jit_debug *debug; /* NULL: not wanted, or no memory */
 	void *mem;                   /* private to image.c */
 };
 

@@ -10,8 +10,10 @@
 
 #include "btf/func.h"
 #include "jit/backend.h"
+#include "jit/gdb.h"
 #include "jit/image.h"
 #include "probe/unwind.h"
+#include "util/options.h"
 
 /* ---- names of thunks ---- */
 
@@ -53,11 +55,30 @@ int bpfu_code_symbol(uint64_t addr, char *buf, size_t size)
 	return 0;
 }
 
+/* For good, as the code. */
+static void tell_debuggers(const struct bpfu_thunk *thunk, const void *code, uint32_t size,
+			   const struct bpfu_thunk_frame *frame)
+{
+	const struct bpfu_func *traced = bpfu_func_by_addr(thunk->func);
+	char name[BPFU_FUNC_NAME_MAX + 16];
+	const struct bpfu_gdb_func func = { bpfu_u64(code), size, name };
+	struct bpfu_bytes table;
+	const struct bpfu_gdb_image image = {
+		.code = code, .size = size, .funcs = &func, .func_cnt = 1, .frames = &table,
+	};
+
+	snprintf(name, sizeof(name), "bpf_trampoline_%s", traced ? traced->decl.name : "");
+	bpfu_unwind_table(&table, code, size, frame);
+	bpfu_gdb_add(&image);
+	free(table.data);
+}
+
 /* ---- making them ---- */
 
 int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 {
 	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
+	bool gdb = bpfu_options_self()->gdb;
 	struct bpfu_codebuf cb;
 	struct bpfu_thunk_frame frame;
 	struct bpfu_image image;
@@ -69,7 +90,8 @@ int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 	bpfu_codebuf_init(&cb, 512);
 	bpfu_thunk_emit(&cb, thunk, 0, &frame);
 	size = cb.len;
-	err = cb.err ? cb.err : bpfu_image_alloc(&image, size, 0, backend->writer.fill);
+	err = cb.err ? cb.err : bpfu_image_alloc(&image, size, gdb ? BPFU_IMAGE_ANONYMOUS : 0,
+						 backend->writer.fill);
 	if (!err) {
 		cb.len = 0;
 		bpfu_thunk_emit(&cb, thunk, bpfu_u64(image.rx), &frame);
@@ -80,6 +102,8 @@ int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 	if (!err) {
 		bpfu_unwind_register(image.rx, size, &frame);
 		remember(image.rx, size, thunk->func);
+		if (gdb)
+			tell_debuggers(thunk, image.rx, size, &frame);
 	}
 	bpfu_codebuf_release(&cb);
 	return err;

@@ -28,6 +28,9 @@ void bpfu_perf_func(const struct bpfu_prog *prog, uint32_t idx, struct bpfu_perf
 /* After @prog was compiled: do what its options say. Failures are warnings. */
 void bpfu_perf_announce(const struct bpfu_prog *prog);
 
+/* gdb_prog.c: the same for the option gdb. */
+void bpfu_gdb_announce(struct bpfu_prog *prog);
+
 /* A new file at @path: a descriptor for writing (and reading), or -errno. */
 int bpfu_perf_create(const char *path);
 

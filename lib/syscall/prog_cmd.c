@@ -308,8 +308,10 @@ int bpfu_cmd_prog_load(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		err = select_runtime(prog);
 	if (!err)
 		err = check_tail_calls(prog);
-	if (!err)
+	if (!err) {
 		bpfu_perf_announce(prog);
+		bpfu_gdb_announce(prog);
+	}
 	if (!err)
 		err = bpfu_obj_publish(&prog->obj);
 	if (!err)

@@ -30,6 +30,7 @@ static const struct option {
 	{ "loop_idioms", offsetof(struct bpfu_options, loop_idioms), false },
 	{ "perf_map", offsetof(struct bpfu_options, perf_map), false },
 	{ "jitdump", offsetof(struct bpfu_options, jitdump), false },
+	{ "gdb", offsetof(struct bpfu_options, gdb), false },
 	{ "private_stack", offsetof(struct bpfu_options, private_stack), true },
 	{ "prog_pack", offsetof(struct bpfu_options, prog_pack), false },
 	{ "harden", offsetof(struct bpfu_options, harden), false },

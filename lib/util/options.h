@@ -19,6 +19,7 @@ struct bpfu_options {
 	bool loop_idioms;    /* loops that copy, fill or add up memory take many bytes at once */
 	bool perf_map;       /* lines of /tmp/perf-PID.map */
 	bool jitdump;        /* records of jit-PID.dump */
+	bool gdb;            /* debuggers are told of images (jit/gdb.h) */
 	uint8_t private_stack; /* enum bpfu_switch: BPF stacks outside the thread's own stack */
 	bool prog_pack;      /* many images share a page; false: each has its own */
 	bool harden;         /* no constant of a program in its image, no speculation past checks */

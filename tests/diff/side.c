@@ -80,7 +80,7 @@ void side_close(struct side *side)
 }
 
 /*
- * All that change what is generated: perf_map and jitdump only write files, and the memory without a
+ * All that change what is generated: perf_map, jitdump and gdb only tell others, and the memory without a
  * file that images have with perf_map is drawn as "image". harden is rare, as blinded programs have no
  * constants left to be clever about, and take the verifier five times as long.
  */
@@ -93,8 +93,8 @@ static const struct drawn {
 	{ "prog_pack", 60, true },	{ "loop_idioms", 60, true },	{ "harden", 8, false },
 };
 
-_Static_assert(sizeof(struct bpfu_options) == BPFU_ARRAY_SIZE(drawn) + 4,
-	       "an option that is neither drawn nor jit, private_stack, perf_map or jitdump");
+_Static_assert(sizeof(struct bpfu_options) == BPFU_ARRAY_SIZE(drawn) + 5,
+	       "an option that is neither drawn nor jit, private_stack, perf_map, jitdump or gdb");
 
 static void set_option(const char *name, const char *value, FILE *out)
 {
