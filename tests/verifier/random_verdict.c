@@ -4,9 +4,10 @@
  * The other direction is counted only (being stricter is safe).
  *
  * Programs start with a map value in r9 and unknown numbers in r6…r8, do arithmetic, compare, spill,
- * call, loop a little, and access the value, the stack and the context at computed offsets. The
- * generator remembers roughly what each register holds so that a fair share is acceptable; it makes
- * mistakes on purpose.
+ * call, loop a little, and access the value, the stack and the context at computed offsets. Some have
+ * functions, called or passed to bpf_loop(), with a pointer to their caller's stack. The generator
+ * remembers roughly what each register holds so that a fair share is acceptable; it makes mistakes on
+ * purpose.
  *
  *   BPFU_TEST_SEED=N repeats a run; BPFU_TEST_PROGRAMS=N sets the number of programs.
  */
@@ -19,13 +20,18 @@
 
 #include "../unit/verifier_rng.h"
 #include "insns.h"
+#include "raw_btf.h"
 #include "side.h"
 
 #define MAX_INSNS 400
 #define VALUE_SIZE 64
 #define SLOTS 6
+#define FUNCS 4
+#define CALLBACKS 2 /* the first ones; the others are called */
+#define MAX_REFS 16
 
-enum kind { NONE, NUM, VALUE, FRAME };
+/* CALLER: the bytes that a function was given of the stack of its caller. */
+enum kind { NONE, NUM, VALUE, FRAME, CALLER };
 
 struct gen {
 	struct rng rng;
@@ -36,6 +42,13 @@ struct gen {
 	int map_insn[32]; /* LD_IMM64 of the map, to be given each side's descriptor */
 	int maps;
 	uint32_t flags;
+	int in;                 /* function that is generated, -1: main */
+	struct {
+		int at, func;   /* instruction that names a function */
+	} ref[MAX_REFS];
+	int refs;
+	struct bpf_func_info info[FUNCS + 1];
+	uint32_t infos;
 };
 
 static void emit(struct gen *g, struct bpf_insn insn)
@@ -329,6 +342,132 @@ static void gen_atomic(struct gen *g)
 		emit(g, INSN(BPF_STX | BPF_ATOMIC | size, 10, src, -24 - 8 * (int16_t)below(g, SLOTS), op));
 }
 
+/* ---- functions ---- */
+
+/* *(u64 *)(reg + 0) is the map's value, the rest is for numbers; which bytes it is may depend on a number. */
+static void gen_lent_stack(struct gen *g, int reg)
+{
+	int num = pick(g, NUM);
+
+	for (int off = -64; off < -16; off += 8)
+		if (chance(g, 60))
+			emit(g, chance(g, 30) ? STX(BPF_DW, 10, 9, off) : ST(BPF_DW, 10, off, (int32_t)below(g, 3)));
+	emit(g, STX(BPF_DW, 10, 9, -64));
+	emit(g, MOV_X(reg, 10));
+	emit(g, ALU64_K(BPF_ADD, reg, -64));
+	if (num < 0 || num == reg || chance(g, 50))
+		return;
+	emit(g, JMP_K(chance(g, 50) ? BPF_JEQ : BPF_JNE, num, small_imm(g), 3));
+	emit(g, STX(BPF_DW, 10, 9, -56));
+	emit(g, ST(BPF_DW, 10, -48, (int32_t)below(g, 3)));
+	emit(g, ALU64_K(BPF_ADD, reg, 8));
+}
+
+static void gen_function_call(struct gen *g)
+{
+	int func = g->in + 1 + (int)below(g, FUNCS);
+	bool callback = func < CALLBACKS;
+
+	if (func >= FUNCS || g->refs == MAX_REFS || g->cnt + 30 > MAX_INSNS || g->reg[9] != VALUE)
+		return;
+	gen_lent_stack(g, callback ? 3 : 2);
+	g->ref[g->refs].at = g->cnt + (callback ? 0 : 1);
+	g->ref[g->refs++].func = func;
+	if (callback) {
+		emit(g, INSN(BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_FUNC, 0, 0));
+		emit(g, INSN(0, 0, 0, 0, 0));
+		/* Never none: Linux 6.18 removes the callback then, and goes on to call it (-EFAULT). */
+		emit(g, MOV_K(1, 1 + (int32_t)below(g, 8)));
+		emit(g, MOV_K(4, 0));
+		emit(g, CALL(BPF_FUNC_loop));
+	} else {
+		emit(g, MOV_X(1, 9));
+		emit(g, CALL_SUB(0));
+	}
+	for (int r = 0; r <= 5; r++)
+		g->reg[r] = NONE;
+	g->reg[0] = NUM;
+	for (int slot = 0; slot < SLOTS; slot++)
+		g->slot[slot] = NUM;
+}
+
+/* What the caller lent. */
+static void gen_caller(struct gen *g)
+{
+	int ptr = pick(g, CALLER), num = pick(g, NUM), dst = pick_dst(g);
+	int16_t off = (int16_t)(8 * below(g, 6));
+
+	if (ptr < 0)
+		return;
+	if (chance(g, 30)) { /* what was left there the time before decides */
+		emit(g, LDX(BPF_DW, dst, ptr, off | 8));
+		emit(g, JMP_K(chance(g, 50) ? BPF_JEQ : BPF_JNE, dst, (int32_t)below(g, 3), 4));
+		emit(g, ST(BPF_DW, ptr, off | 8, (int32_t)below(g, 3)));
+		emit(g, MOV_K(0, 0));
+		emit(g, JA(0));
+		emit(g, EXIT());
+		g->reg[dst] = NUM;
+	} else if (chance(g, 30)) {
+		emit(g, LDX(BPF_DW, dst, ptr, off));
+		emit(g, LDX(BPF_DW, dst, dst, 0));
+		g->reg[dst] = NUM;
+	} else if (chance(g, 50)) {
+		emit(g, LDX(BPF_DW, dst, ptr, off));
+		g->reg[dst] = off ? NUM : VALUE;
+	} else if (num >= 0 && chance(g, 60)) {
+		emit(g, STX(sizes[below(g, 4)], ptr, num, chance(g, 90) && !off ? 8 : off));
+	} else {
+		emit(g, ST(BPF_DW, ptr, chance(g, 90) && !off ? 8 : off, (int32_t)below(g, 3)));
+	}
+}
+
+static void gen_function(struct gen *g, int func)
+{
+	bool callback = func < CALLBACKS;
+
+	g->in = func;
+	memset(g->reg, 0, sizeof(g->reg));
+	memset(g->slot, 0, sizeof(g->slot));
+	g->reg[10] = FRAME;
+	emit(g, MOV_X(7, 2));
+	emit(g, callback ? LDX(BPF_DW, 9, 2, 0) : MOV_X(9, 1));
+	emit(g, callback ? MOV_X(6, 1) : LDX(BPF_W, 6, 9, 8));
+	emit(g, LDX(BPF_DW, 8, 2, 8));
+	g->reg[9] = VALUE;
+	g->reg[7] = g->reg[2] = CALLER;
+	g->reg[6] = g->reg[8] = NUM;
+	for (uint32_t n = 2 + below(g, 10); n; n--)
+		gen_step(g, 0);
+	emit(g, MOV_K(0, 0));
+	if (g->reg[6] == NUM && chance(g, 50)) {
+		emit(g, MOV_X(0, 6));
+		emit(g, ALU64_K(BPF_AND, 0, callback ? 1 : 63));
+	}
+	emit(g, EXIT());
+}
+
+/* Those that something refers to; each may refer to later ones. */
+static void gen_functions(struct gen *g)
+{
+	g->info[0] = (struct bpf_func_info){ 0, T_MAIN };
+	g->infos = 1;
+	for (int func = 0; func < FUNCS; func++) {
+		int start = g->cnt;
+		bool used = false;
+
+		for (int i = 0; i < g->refs; i++) {
+			if (g->ref[i].func != func)
+				continue;
+			g->insn[g->ref[i].at].imm = start - g->ref[i].at - 1;
+			used = true;
+		}
+		if (!used)
+			continue;
+		g->info[g->infos++] = (struct bpf_func_info){ (uint32_t)start, T_STATIC };
+		gen_function(g, func);
+	}
+}
+
 /* Arithmetic that the kernel refuses on pointers, and that it does not. */
 static void gen_pointer_alu(struct gen *g)
 {
@@ -351,8 +490,8 @@ static void gen_pointer_alu(struct gen *g)
 
 static void gen_step(struct gen *g, int depth)
 {
-	static const uint8_t weight[] = { 30, 5, 12, 16, 18, 16, 4, 6, 3, 3, 5 };
-	uint32_t n = below(g, 118);
+	static const uint8_t weight[] = { 30, 5, 12, 16, 18, 16, 4, 6, 3, 3, 4, 5, 30 };
+	uint32_t n = below(g, g->in < 0 ? 122 : 152);
 	int what = 0;
 
 	while (n >= weight[what])
@@ -388,15 +527,22 @@ static void gen_step(struct gen *g, int depth)
 	case 9:
 		gen_atomic(g);
 		break;
-	default:
+	case 10:
+		gen_function_call(g);
+		break;
+	case 11:
 		gen_pointer_alu(g);
+		break;
+	default: /* in functions */
+		gen_caller(g);
 		break;
 	}
 }
 
 static void generate(struct gen *g)
 {
-	g->cnt = g->maps = 0;
+	g->cnt = g->maps = g->refs = 0;
+	g->in = -1;
 	g->flags = chance(g, 50) ? BPF_F_TEST_STATE_FREQ : 0;
 	memset(g->reg, 0, sizeof(g->reg));
 	memset(g->slot, 0, sizeof(g->slot));
@@ -419,22 +565,32 @@ static void generate(struct gen *g)
 		gen_step(g, 0);
 	emit(g, MOV_K(0, 0));
 	emit(g, EXIT());
+	gen_functions(g);
 }
 
 static char log_text[1 << 20];
 
-static int load(enum side side, struct gen *g, int map_fd, int log_level)
+/* What a side is given besides the program. */
+struct given {
+	int map, btf;
+};
+
+static int load(enum side side, struct gen *g, const struct given *given, int log_level)
 {
 	union bpf_attr attr;
 
 	for (int i = 0; i < g->maps; i++)
-		g->insn[g->map_insn[i]].imm = map_fd;
+		g->insn[g->map_insn[i]].imm = given->map;
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
 	attr.insns = (uint64_t)(uintptr_t)g->insn;
 	attr.insn_cnt = (uint32_t)g->cnt;
 	attr.license = (uint64_t)(uintptr_t)"GPL";
 	attr.prog_flags = g->flags;
+	attr.prog_btf_fd = (uint32_t)given->btf;
+	attr.func_info = (uint64_t)(uintptr_t)g->info;
+	attr.func_info_cnt = g->infos;
+	attr.func_info_rec_size = sizeof(g->info[0]);
 	if (log_level) {
 		attr.log_level = (uint32_t)log_level;
 		attr.log_buf = (uint64_t)(uintptr_t)log_text;
@@ -456,14 +612,26 @@ static int new_map(enum side side)
 	return side_bpf(side, BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-static void report(struct gen *g, const int *map, uint64_t seed)
+static int new_btf(enum side side)
+{
+	struct raw_btf btf;
+	union bpf_attr attr;
+
+	raw_btf_fill(&btf);
+	memset(&attr, 0, sizeof(attr));
+	attr.btf = (uint64_t)(uintptr_t)&btf;
+	attr.btf_size = sizeof(btf.hdr) + sizeof(btf.types) + sizeof(RAW_BTF_STRINGS);
+	return side_bpf(side, BPF_BTF_LOAD, &attr, sizeof(attr));
+}
+
+static void report(struct gen *g, const struct given *given, uint64_t seed)
 {
 	printf("not ok - accepted here, refused by the kernel; BPFU_TEST_SEED=0x%" PRIx64
 	       " BPFU_TEST_PROGRAMS=1\n",
 	       seed);
-	load(SIDE_KERNEL, g, map[SIDE_KERNEL], 1);
+	load(SIDE_KERNEL, g, &given[SIDE_KERNEL], 1);
 	printf("kernel:\n%s\n", log_text);
-	load(SIDE_USER, g, map[SIDE_USER], 2);
+	load(SIDE_USER, g, &given[SIDE_USER], 2);
 	printf("libbpfu:\n%s\n", log_text);
 }
 
@@ -499,15 +667,15 @@ int main(void)
 	const char *env = getenv("BPFU_TEST_PROGRAMS");
 	int programs = env ? atoi(env) : 1500, both = 0, kernel_only = 0, neither = 0, bad = 0;
 	struct rng master = rng_start("random verdicts");
-	int map[SIDES];
+	struct given given[SIDES];
 
 	side_self_check();
 	if (!side_kernel_usable())
 		return 77;
 	for (enum side side = SIDE_USER; side < SIDES; side++) {
-		map[side] = new_map(side);
-		if (map[side] < 0) {
-			fprintf(stderr, "%s: map: %s\n", side_name[side], strerror(-map[side]));
+		given[side] = (struct given){ new_map(side), new_btf(side) };
+		if (given[side].map < 0 || given[side].btf < 0) {
+			fprintf(stderr, "%s: no map or no BTF\n", side_name[side]);
 			return 1;
 		}
 	}
@@ -516,17 +684,17 @@ int main(void)
 		int ours, theirs;
 
 		generate(&g);
-		ours = load(SIDE_USER, &g, map[SIDE_USER], 0);
-		theirs = load(SIDE_KERNEL, &g, map[SIDE_KERNEL], 0);
+		ours = load(SIDE_USER, &g, &given[SIDE_USER], 0);
+		theirs = load(SIDE_KERNEL, &g, &given[SIDE_KERNEL], 0);
 		both += ours >= 0 && theirs >= 0;
 		neither += ours < 0 && theirs < 0;
 		kernel_only += ours < 0 && theirs >= 0;
 		if (ours >= 0 && theirs < 0) {
-			report(&g, map, master.state);
+			report(&g, given, master.state);
 			bad++;
 		}
 		if (ours < 0 && theirs >= 0) {
-			load(SIDE_USER, &g, map[SIDE_USER], 1);
+			load(SIDE_USER, &g, &given[SIDE_USER], 1);
 			print_reason(master.state);
 		}
 		if (ours >= 0)
