@@ -15,6 +15,7 @@
 
 #include "map/area.h"
 #include "map/copy_value.h"
+#include "map/fields.h"
 #include "map/map_ops.h"
 #include "obj/prog.h"
 #include "percpu/sys.h"
@@ -144,20 +145,22 @@ err_free:
 	return err;
 }
 
+static void *elem_at(struct bpfu_array *array, uint32_t idx)
+{
+	return array->values + (uint64_t)array->elem_size * idx;
+}
+
 static void array_free(struct bpfu_map *map)
 {
 	struct bpfu_array *array = array_of(map);
 
+	for (uint32_t i = 0; map->record && i < map->max_entries; i++)
+		bpfu_fields_drop(map->record, elem_at(array, i));
 	if (map->map_flags & BPF_F_MMAPABLE)
 		munmap(array->values, array->values_size);
 	else
 		bpfu_area_free(array->values, array->values_size);
 	free(array);
-}
-
-static void *elem_at(struct bpfu_array *array, uint32_t idx)
-{
-	return array->values + (uint64_t)array->elem_size * idx;
 }
 
 static void *array_lookup(struct bpfu_map *map, const void *key)
@@ -173,7 +176,7 @@ static int array_update(struct bpfu_map *map, const void *key, const void *value
 	int err = bpfu_array_check_update(map, idx, flags);
 
 	if (!err)
-		bpfu_value_write(elem_at(array_of(map), idx), value, map->value_size);
+		bpfu_map_write_value(map, elem_at(array_of(map), idx), value, map->value_size);
 	return err;
 }
 
@@ -184,6 +187,7 @@ static int array_lookup_user(struct bpfu_map *map, const void *key, void *value,
 	if (!elem)
 		return -ENOENT;
 	bpfu_value_read(value, elem, map->value_size);
+	bpfu_fields_hide(map->record, value);
 	return 0;
 }
 

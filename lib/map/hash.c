@@ -41,6 +41,7 @@
 #include "bpfu/bpfu.h"
 #include "map/area.h"
 #include "map/copy_value.h"
+#include "map/fields.h"
 #include "map/htab.h"
 #include "map/map_ops.h"
 #include "percpu/fence.h"
@@ -228,11 +229,26 @@ void bpfu_htab_read_value(const struct bpfu_htab *htab, struct bpfu_htab_elem *e
 
 	if (!htab->percpu) {
 		bpfu_value_read(value, bpfu_htab_value(htab, elem), htab->map.value_size);
+		bpfu_fields_hide(htab->map.record, value);
 		return;
 	}
-	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++)
-		bpfu_value_read((char *)value + (size_t)htab->value_size * cpu,
-				bpfu_percpu_of(*bpfu_htab_pptr(htab, elem), cpu), htab->value_size);
+	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++) {
+		char *copy = (char *)value + (size_t)htab->value_size * cpu;
+
+		bpfu_value_read(copy, bpfu_percpu_of(*bpfu_htab_pptr(htab, elem), cpu),
+				htab->value_size);
+		bpfu_fields_hide(htab->map.record, copy);
+	}
+}
+
+void bpfu_htab_drop_fields(const struct bpfu_htab *htab, struct bpfu_htab_elem *elem)
+{
+	const struct bpfu_record *record = htab->map.record;
+
+	if (record && !htab->percpu)
+		bpfu_fields_drop(record, bpfu_htab_value(htab, elem));
+	for (uint32_t cpu = 0; record && htab->percpu && cpu < bpfu_possible_cpus(); cpu++)
+		bpfu_fields_drop(record, bpfu_percpu_of(*bpfu_htab_pptr(htab, elem), cpu));
 }
 
 /* What an update writes, and into which slots. */
@@ -249,18 +265,20 @@ static void write_value(struct bpfu_htab *htab, struct bpfu_htab_elem *elem,
 	void *dst;
 
 	if (!htab->percpu) {
-		bpfu_value_write(bpfu_htab_value(htab, elem), value->bytes, htab->map.value_size);
+		bpfu_map_write_value(&htab->map, bpfu_htab_value(htab, elem), value->bytes,
+				     htab->map.value_size);
 		return;
 	}
 	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++) {
 		dst = bpfu_percpu_of(*bpfu_htab_pptr(htab, elem), cpu);
 		if (value->all_cpus)
-			bpfu_value_write(dst, (const char *)value->bytes +
-					 (size_t)htab->value_size * cpu, htab->value_size);
+			bpfu_map_write_value(&htab->map, dst, (const char *)value->bytes +
+					     (size_t)htab->value_size * cpu, htab->value_size);
 		else if (cpu == bpfu_cpu_self.cpu)
-			bpfu_value_write(dst, value->bytes, htab->map.value_size);
+			bpfu_map_write_value(&htab->map, dst, value->bytes,
+					     htab->map.value_size);
 		else if (fresh)
-			bpfu_value_zero(dst, htab->value_size);
+			bpfu_map_write_value(&htab->map, dst, NULL, htab->value_size);
 	}
 }
 
@@ -395,6 +413,8 @@ static void retire(struct bpfu_htab *htab, struct bpfu_htab_bucket *bucket,
 
 	atomic_store_explicit(&bucket->removals, removals + 1, memory_order_release);
 	set_gen(elem, atomic_load_explicit(&elem->gen, memory_order_relaxed) + 1);
+	/* What a program that holds the value stores from now on goes when the element is used again. */
+	bpfu_htab_drop_fields(htab, elem);
 	bpfu_htab_elem_free(htab, elem, replaced);
 }
 

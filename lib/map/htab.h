@@ -43,6 +43,7 @@ struct bpfu_htab_chunk {
 	uint32_t seen_free;               /* trimming */
 	uint32_t value_size;              /* bytes per element in per-CPU memory, or 0 */
 	void *values;                     /* per-CPU pointer of them, or NULL */
+	const struct bpfu_htab *htab;
 	char elems[] __attribute__((aligned(8)));
 };
 
@@ -103,6 +104,9 @@ void *bpfu_htab_value_here(const struct bpfu_htab *htab, struct bpfu_htab_elem *
 
 /* Value as the user gets it: all slots of a per-CPU map. */
 void bpfu_htab_read_value(const struct bpfu_htab *htab, struct bpfu_htab_elem *elem, void *value);
+
+/* Free the objects that the value owns (fields.h). */
+void bpfu_htab_drop_fields(const struct bpfu_htab *htab, struct bpfu_htab_elem *elem);
 
 /* ---- hash.c, with the lock of the element's bucket ---- */
 

@@ -52,8 +52,18 @@ static uint64_t chunk_bytes(const struct bpfu_htab *htab, uint64_t cnt)
 	return sizeof(struct bpfu_htab_chunk) + cnt * htab->elem_size;
 }
 
+static void drop_fields(struct bpfu_htab_chunk *chunk)
+{
+	uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
+
+	for (uint32_t i = 0; chunk->htab->map.record && i < BPFU_MIN(used, chunk->cnt); i++)
+		bpfu_htab_drop_fields(chunk->htab, elem_of(chunk->htab, chunk, i));
+}
+
+/* The map still exists: it is freed by the last callback that has to do with it. */
 static void chunk_free_memory(struct bpfu_htab_chunk *chunk, bool aligned)
 {
+	drop_fields(chunk);
 	bpfu_percpu_free(chunk->values, (uint64_t)chunk->value_size * chunk->cnt);
 	if (aligned)
 		munmap(chunk, chunk->size);
@@ -84,6 +94,7 @@ static struct bpfu_htab_chunk *chunk_new(const struct bpfu_htab *htab, uint64_t 
 	}
 	chunk->size = size;
 	chunk->cnt = (uint32_t)cnt;
+	chunk->htab = htab;
 	chunk->values = values;
 	chunk->value_size = htab->percpu ? htab->value_size : 0;
 	return chunk;

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "btf/btf.h"
@@ -48,6 +49,7 @@ static int copy_name(char *dst, const char *src)
 static void map_free(struct bpfu_rcu_head *head)
 {
 	struct bpfu_map *map = bpfu_container_of(head, struct bpfu_map, rcu);
+	struct bpfu_record *record = map->record;
 
 	if (map->btf)
 		bpfu_obj_put(&map->btf->obj);
@@ -55,6 +57,7 @@ static void map_free(struct bpfu_rcu_head *head)
 	if (map->mem_fd >= 0)
 		bpfu_sys6(SYS_close, map->mem_fd, 0, 0, 0, 0, 0);
 	map->ops->free(map);
+	free(record);
 }
 
 static void map_release(struct bpfu_obj *obj)

@@ -26,6 +26,7 @@ struct bpfu_btf;
 struct bpfu_map;
 struct bpfu_map_batch;
 struct bpfu_prog;
+struct bpfu_record;
 
 enum bpfu_map_batch_cmd {
 	BPFU_BATCH_LOOKUP = 1u << 0,
@@ -96,6 +97,7 @@ struct bpfu_map {
 	uint32_t btf_key_type_id;
 	uint32_t btf_value_type_id;
 	uint32_t btf_vmlinux_value_type_id;
+	struct bpfu_record *record;      /* pointers to objects in values, ours; NULL: none */
 	int mem_fd;                      /* BPF_F_MMAPABLE: memfd with the values, else -1 */
 	_Atomic bool frozen;
 	_Atomic uint32_t writers;        /* writable mmaps; freezing fails with -EBUSY */

@@ -9,6 +9,7 @@
 #include "bpfu/bpfu.h"
 #include "map/area.h"
 #include "map/copy_value.h"
+#include "map/fields.h"
 #include "map/map_ops.h"
 #include "obj/prog.h"
 #include "percpu/percpu_alloc.h"
@@ -64,6 +65,9 @@ static void percpu_array_free(struct bpfu_map *map)
 {
 	struct bpfu_percpu_array *array = array_of(map);
 
+	for (uint32_t i = 0; map->record && i < map->max_entries; i++)
+		for (uint32_t cpu = 0; cpu < bpfu_possible_cpus(); cpu++)
+			bpfu_fields_drop(map->record, bpfu_percpu_of(array->pptrs[i], cpu));
 	bpfu_percpu_free(array->values, (uint64_t)array->elem_size * map->max_entries);
 	bpfu_area_free(array, struct_size(map->max_entries));
 }
@@ -99,8 +103,8 @@ static int percpu_array_update(struct bpfu_map *map, const void *key, const void
 	memcpy(&idx, key, sizeof(idx));
 	err = bpfu_array_check_update(map, idx, flags);
 	if (!err)
-		bpfu_value_write(bpfu_percpu_this(array_of(map)->pptrs[idx]), value,
-				 map->value_size);
+		bpfu_map_write_value(map, bpfu_percpu_this(array_of(map)->pptrs[idx]), value,
+				     map->value_size);
 	return err;
 }
 
@@ -114,9 +118,9 @@ static int percpu_array_update_user(struct bpfu_map *map, const void *key, const
 	memcpy(&idx, key, sizeof(idx));
 	err = bpfu_array_check_update(map, idx, flags);
 	for (cpu = 0; !err && cpu < bpfu_possible_cpus(); cpu++)
-		bpfu_value_write(bpfu_percpu_of(array->pptrs[idx], cpu),
-				 (const char *)value + (size_t)array->elem_size * cpu,
-				 array->elem_size);
+		bpfu_map_write_value(map, bpfu_percpu_of(array->pptrs[idx], cpu),
+				     (const char *)value + (size_t)array->elem_size * cpu,
+				     array->elem_size);
 	return err;
 }
 
@@ -128,9 +132,12 @@ static int percpu_array_lookup_user(struct bpfu_map *map, const void *key, void 
 
 	if (!pptr)
 		return -ENOENT;
-	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++)
-		bpfu_value_read((char *)value + (size_t)size * cpu, bpfu_percpu_of(pptr, cpu),
-				size);
+	for (cpu = 0; cpu < bpfu_possible_cpus(); cpu++) {
+		char *copy = (char *)value + (size_t)size * cpu;
+
+		bpfu_value_read(copy, bpfu_percpu_of(pptr, cpu), size);
+		bpfu_fields_hide(map->record, copy);
+	}
 	return 0;
 }
 

@@ -160,8 +160,8 @@ static int check_mmap(const struct bpfu_map *map, size_t len, int prot, int flag
 		return -EACCES;
 	if (prot & PROT_EXEC)
 		return -EPERM;
-	if (map->type != BPF_MAP_TYPE_ARRAY)
-		return -524; /* ENOTSUPP: the family has no memory to map */
+	if (map->type != BPF_MAP_TYPE_ARRAY || map->record)
+		return -524; /* ENOTSUPP: no memory to map, or pointers in it that nobody may forge */
 	/* A read-only descriptor cannot share. */
 	if ((flags & MAP_TYPE) == MAP_PRIVATE || mode == O_RDONLY)
 		return -EINVAL;

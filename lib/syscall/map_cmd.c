@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "btf/btf.h"
+#include "btf/record.h"
 #include "map/map.h"
 #include "syscall/syscall.h"
 
@@ -90,6 +92,39 @@ static int check_btf(const union bpf_attr *attr, const struct bpfu_btf *btf)
 	return check_key(attr, key, value);
 }
 
+/* Pointers to objects in values: where there may be some. */
+static int check_record(const union bpf_attr *attr)
+{
+	if (attr->map_flags & (BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG))
+		return -EACCES;
+	switch (attr->map_type) {
+	case BPF_MAP_TYPE_ARRAY:
+	case BPF_MAP_TYPE_PERCPU_ARRAY:
+	case BPF_MAP_TYPE_HASH:
+	case BPF_MAP_TYPE_PERCPU_HASH:
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int record_of_map(const union bpf_attr *attr, const struct bpfu_btf *btf,
+			 struct bpfu_record **record)
+{
+	int err;
+
+	*record = NULL;
+	if (!btf || !attr->btf_value_type_id)
+		return 0;
+	err = bpfu_record_parse(btf, attr->btf_value_type_id, record);
+	if (!err && *record) {
+		err = check_record(attr);
+		if (err)
+			free(*record);
+	}
+	return err;
+}
+
 static int btf_of_map(const union bpf_attr *attr, struct bpfu_btf **btf)
 {
 	struct bpfu_obj *obj;
@@ -158,6 +193,7 @@ int bpfu_cmd_map_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 	uint32_t token_flag = attr->a.map_flags & BPFU_F_TOKEN_FD;
 	const struct bpfu_map_ops *ops;
 	char name[BPF_OBJ_NAME_LEN];
+	struct bpfu_record *record;
 	struct bpfu_map *map;
 	struct bpfu_btf *btf;
 	int err;
@@ -187,12 +223,19 @@ int bpfu_cmd_map_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		bpfu_obj_put(btf ? &btf->obj : NULL);
 		return -EINVAL;
 	}
-	memset(attr->a.map_name, 0, sizeof(attr->a.map_name)); /* it is checked */
-	err = bpfu_map_create(&attr->a, btf, &map);
+	err = record_of_map(&attr->a, btf, &record);
 	if (err) {
 		bpfu_obj_put(btf ? &btf->obj : NULL);
 		return err;
 	}
+	memset(attr->a.map_name, 0, sizeof(attr->a.map_name)); /* it is checked */
+	err = bpfu_map_create(&attr->a, btf, &map);
+	if (err) {
+		bpfu_obj_put(btf ? &btf->obj : NULL);
+		free(record);
+		return err;
+	}
+	map->record = record;
 	memcpy(map->name, name, sizeof(map->name));
 	if (map->ops->release_uref)
 		map->obj.last_uref = map_last_uref;
@@ -216,7 +259,9 @@ int bpfu_cmd_map_freeze(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		return err;
 	map = bpfu_map_of(obj);
 	pthread_mutex_lock(&freeze_lock);
-	if (map->frozen || mode == O_RDONLY)
+	if (map->record)
+		err = -BPFU_ENOTSUPP;
+	else if (map->frozen || mode == O_RDONLY)
 		err = -EPERM;
 	else if (map->writers)
 		err = -EBUSY;
