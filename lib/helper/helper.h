@@ -33,6 +33,8 @@ enum bpfu_arg {
 	BPFU_ARG_PTR_TO_MEM_WRITE,   /* as PTR_TO_MEM, and writable too (snprintf) */
 	BPFU_ARG_PTR_TO_RINGBUF_MEM, /* what ringbuf_reserve returned; gone after the call */
 	BPFU_ARG_PTR_TO_PERCPU_BTF_ID, /* a per-CPU variable (btf/percpu_var.h) */
+	BPFU_ARG_KPTR_DEST,          /* where a map's value has a pointer to an object */
+	BPFU_ARG_KPTR_SRC,           /* an object, which the program gives away */
 	BPFU_ARG_MAYBE_NULL = 1 << 8,
 };
 
@@ -43,6 +45,7 @@ enum bpfu_ret {
 	BPFU_RET_PTR_TO_MEM_OR_NULL, /* size from the constant argument */
 	BPFU_RET_PTR_TO_PERCPU_VAR,  /* one CPU's copy of the argument, read-only */
 	BPFU_RET_PTR_TO_PERCPU_VAR_OR_NULL,
+	BPFU_RET_KPTR_OR_NULL,       /* an object that the program owns: what was at KPTR_DEST */
 };
 
 enum bpfu_helper_flags {

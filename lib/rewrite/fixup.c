@@ -44,6 +44,16 @@ void bpfu_fixup_insn(struct bpf_insn *insn, const struct bpfu_insn_aux *aux)
 	}
 }
 
+int bpfu_convert_call(const struct bpf_insn *insn, const struct bpfu_insn_aux *aux,
+		      struct bpf_insn *buf)
+{
+	if (!aux->makes_object)
+		return 0;
+	buf[0] = BPFU_INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0, (int32_t)aux->object_size);
+	buf[1] = *insn;
+	return 2;
+}
+
 static uint32_t access_size(const struct bpf_insn *insn)
 {
 	switch (BPF_SIZE(insn->code)) {

@@ -206,6 +206,15 @@ static int inline_loop(struct bpfu_prog *prog, struct bpfu_subprog *subprog,
 	return cnt;
 }
 
+/* ---- bpf_kptr_xchg() ---- */
+
+static int inline_kptr_xchg(const struct bpfu_insn_aux *aux, struct bpf_insn *buf)
+{
+	buf[0] = ALU64_X(BPF_MOV, R0, R2);
+	buf[1] = BPFU_INSN(BPF_STX | BPF_ATOMIC | BPF_DW, R1, R0, 0, BPF_XCHG);
+	return 2;
+}
+
 /* ---- the table ---- */
 
 #define NO_MAP (-1)
@@ -223,6 +232,7 @@ static const struct {
 	{ BPF_FUNC_get_smp_processor_id, NO_MAP, true, inline_processor_id },
 	{ BPF_FUNC_this_cpu_ptr, NO_MAP, true, inline_this_cpu_ptr },
 	{ BPF_FUNC_per_cpu_ptr, NO_MAP, false, inline_per_cpu_ptr },
+	{ BPF_FUNC_kptr_xchg, NO_MAP, false, inline_kptr_xchg },
 };
 
 /* The map itself, not one that stands for the inner maps of another. */

@@ -19,12 +19,15 @@ struct bpfu_subprog;
 int bpfu_remove_dead_code(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux);
 
 /*
- * fixup.c: addresses of maps, faulting loads, tail calls: changed in place. Context accesses: *@buf
- * gets what replaces the instruction; returns the number, 0 to keep it.
+ * fixup.c: addresses of maps, faulting loads, tail calls: changed in place. Context accesses, and calls
+ * that make an object: *@buf gets what replaces the instruction; returns the number, 0 to keep it.
  */
 void bpfu_fixup_insn(struct bpf_insn *insn, const struct bpfu_insn_aux *aux);
 int bpfu_convert_ctx(const struct bpfu_prog *prog, const struct bpf_insn *insn,
 		     const struct bpfu_insn_aux *aux, struct bpf_insn *buf);
+
+int bpfu_convert_call(const struct bpf_insn *insn, const struct bpfu_insn_aux *aux,
+		      struct bpf_insn *buf);
 
 /* inline.c: instructions for the helper call @insn of @subprog in @buf; 0: stays a call. */
 int bpfu_inline_call(struct bpfu_prog *prog, struct bpfu_subprog *subprog,

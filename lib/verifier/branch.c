@@ -19,7 +19,8 @@ static bool never_null(const struct bpfu_reg *reg)
 {
 	return bpfu_reg_is_pointer(reg) && !bpfu_reg_maybe_null(reg) &&
 	       (reg->type == BPFU_REG_MAP_VALUE || reg->type == BPFU_REG_MAP_PTR ||
-		reg->type == BPFU_REG_MAP_KEY || reg->type == BPFU_REG_MEM);
+		reg->type == BPFU_REG_MAP_KEY || reg->type == BPFU_REG_MEM ||
+		bpfu_reg_is_trusted(reg));
 }
 
 /* 1 taken, 0 not, -1 unknown. */

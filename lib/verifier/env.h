@@ -16,6 +16,7 @@
 #include "verifier/state.h"
 #include "verifier/verifier.h"
 
+struct bpfu_btf_field;
 struct bpfu_helper;
 
 #define BPFU_MAX_VAR_OFF (1 << 29)      /* pointers never move further from their base */
@@ -226,6 +227,26 @@ bool bpfu_vrf_may_use_packet(const struct bpfu_env *env, const struct bpfu_helpe
 int bpfu_vrf_check_packet(struct bpfu_env *env, uint32_t regno, int off, int size, bool zero_ok);
 int bpfu_vrf_check_fixed_off(struct bpfu_env *env, uint32_t regno, bool off_ok);
 
+/* ---- btf_access.c ---- */
+/* Name of the structure that a BTF register points to. */
+const char *bpfu_vrf_struct_name(const struct bpfu_reg *reg);
+/* May [off, + size) of what BTF register @regno points to be read, or written? */
+int bpfu_vrf_btf_access(struct bpfu_env *env, uint32_t regno, int off, int size, bool write);
+
+/* ---- kptr.c ---- */
+/* Does [off, + size) of a map's value (@off without the register's) leave its kptrs alone, or
+ * (@direct) touch one as a load or store may? */
+int bpfu_vrf_map_fields(struct bpfu_env *env, uint32_t regno, int off, int size, bool direct);
+/* The kptr that an access, which was allowed, touches; NULL: none. */
+const struct bpfu_btf_field *bpfu_vrf_kptr_at(const struct bpfu_reg *reg, int off);
+int bpfu_vrf_kptr_access(struct bpfu_env *env, const struct bpfu_access *a,
+			 const struct bpfu_btf_field *field, struct bpfu_reg *loaded);
+/* bpf_kptr_xchg(): its arguments, and the result. */
+int bpfu_vrf_kptr_dest(struct bpfu_env *env, uint32_t regno, const struct bpfu_btf_field **field,
+		       const struct bpfu_btf **btf);
+int bpfu_vrf_kptr_src(struct bpfu_env *env, uint32_t regno, const struct bpfu_btf_field *field,
+		      const struct bpfu_btf *btf);
+
 /* ---- stack.c ---- */
 int bpfu_vrf_stack_read(struct bpfu_env *env, const struct bpfu_access *a);
 int bpfu_vrf_stack_write(struct bpfu_env *env, const struct bpfu_access *a);
@@ -251,6 +272,11 @@ int bpfu_vrf_helper_call(struct bpfu_env *env, const struct bpf_insn *insn);
 int bpfu_vrf_kfunc_known(struct bpfu_env *env, uint32_t idx);
 int bpfu_vrf_kfunc_call(struct bpfu_env *env, const struct bpf_insn *insn);
 void bpfu_vrf_kfunc_resolve(struct bpfu_env *env);
+
+/* The result @r0, an object or NULL, belongs to the program from now on: -E2BIG or -ENOMEM. */
+int bpfu_vrf_acquire(struct bpfu_env *env, struct bpfu_reg *r0);
+/* It is given away: no register points to it any more. */
+void bpfu_vrf_release(struct bpfu_env *env, uint32_t ref_id);
 
 int bpfu_vrf_helper_map_ok(struct bpfu_env *env, const struct bpfu_map *map, int32_t id);
 /* *@done: the path ends here. */

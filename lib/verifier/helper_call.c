@@ -8,6 +8,7 @@
 
 #include "bpfu/bpfu.h"
 #include "btf/percpu_var.h"
+#include "btf/record.h"
 #include "helper/bodies.h"
 #include "helper/helper.h"
 #include "map/map.h"
@@ -30,6 +31,8 @@ struct call {
 	uint32_t release_id;
 	int callback;              /* subprogram, -1: none */
 	const struct bpfu_percpu_var *var;
+	const struct bpfu_btf_field *kptr; /* KPTR_DEST */
+	const struct bpfu_btf *kptr_btf;
 	bool key_known;
 	uint64_t key;
 	/* Stack that the helper writes, to be forgotten once all arguments are judged. */
@@ -92,9 +95,10 @@ int bpfu_vrf_helper_mem(struct bpfu_env *env, uint32_t regno, int size, bool wri
 		return bpfu_vrf_stack_helper(env, regno, size, write, zero_ok);
 	case BPFU_REG_MAP_VALUE:
 		err = bpfu_vrf_check_map_flags(env, reg, reg->off, size, write);
-		return err ? err :
-			     bpfu_vrf_check_region(env, regno, 0, size, reg->map->value_size,
-						   zero_ok);
+		if (!err)
+			err = bpfu_vrf_check_region(env, regno, 0, size, reg->map->value_size,
+						    zero_ok);
+		return err ? err : bpfu_vrf_map_fields(env, regno, 0, size, false);
 	case BPFU_REG_MAP_KEY:
 		return write ? cannot_write(env, regno) :
 			       bpfu_vrf_check_region(env, regno, 0, size, reg->map->key_size,
@@ -106,6 +110,8 @@ int bpfu_vrf_helper_mem(struct bpfu_env *env, uint32_t regno, int size, bool wri
 	case BPFU_REG_PACKET:
 	case BPFU_REG_PACKET_META:
 		return packet_as_memory(env, regno, size, write, zero_ok, helper);
+	case BPFU_REG_BTF: /* for a function of the program */
+		return bpfu_vrf_btf_access(env, regno, 0, size, write);
 	case BPFU_REG_CTX:
 		if (!env->prog->type_ops->convert_ctx_access)
 			return ctx_as_memory(env, regno, size, write);
@@ -158,6 +164,8 @@ static const struct arg_rule arg_rules[] = {
 	[BPFU_ARG_PTR_TO_CONST_STR] = { T(MAP_VALUE), "map_value" },
 	[BPFU_ARG_PTR_TO_LONG] = { MEM_TYPES, MEM_NAMES },
 	[BPFU_ARG_PTR_TO_RINGBUF_MEM] = { T(MEM), "ringbuf_mem" },
+	[BPFU_ARG_KPTR_DEST] = { T(MAP_VALUE) | T(BTF), "map_value, ptr_" },
+	[BPFU_ARG_KPTR_SRC] = { T(BTF), "ptr_, trusted_ptr_, rcu_ptr_" },
 	[BPFU_ARG_PTR_TO_PERCPU_BTF_ID] = { T(PERCPU),
 					    "percpu_ptr_, percpu_rcu_ptr_, percpu_trusted_ptr_" },
 };
@@ -168,7 +176,8 @@ static int check_arg_type(struct bpfu_env *env, uint32_t regno, uint32_t kind)
 	const struct arg_rule *rule = &arg_rules[kind];
 
 	/* Only buffers that helpers read are declared as such. */
-	if (rule->types >> reg->type & 1 && !bpfu_reg_maybe_null(reg) &&
+	if (rule->types >> reg->type & 1 &&
+	    (!bpfu_reg_maybe_null(reg) || kind == BPFU_ARG_KPTR_SRC) &&
 	    (!(reg->flags & BPFU_REG_RDONLY) || reg->type != BPFU_REG_MEM ||
 	     kind == BPFU_ARG_PTR_TO_MEM) &&
 	    (kind != BPFU_ARG_PTR_TO_RINGBUF_MEM || reg->flags & BPFU_REG_RINGBUF))
@@ -378,6 +387,11 @@ static int check_arg(struct bpfu_env *env, struct call *c, uint32_t i)
 		return arg_long(env, c, regno);
 	case BPFU_ARG_PTR_TO_RINGBUF_MEM:
 		return arg_release(env, c, regno);
+	case BPFU_ARG_KPTR_DEST:
+		return bpfu_vrf_kptr_dest(env, regno, &c->kptr, &c->kptr_btf);
+	case BPFU_ARG_KPTR_SRC:
+		err = bpfu_vrf_kptr_src(env, regno, c->kptr, c->kptr_btf);
+		return err ? err : arg_release(env, c, regno);
 	default:
 		return 0;
 	}
@@ -433,6 +447,19 @@ static int set_map_value(struct bpfu_env *env, const struct call *c, struct bpfu
 	return 0;
 }
 
+int bpfu_vrf_acquire(struct bpfu_env *env, struct bpfu_reg *r0)
+{
+	int err;
+
+	env->id_gen++; /* the kernel has one for "or null" first, and logs show ids */
+	r0->id = r0->ref_id = ++env->id_gen;
+	err = bpfu_state_acquire(env->cur, r0->ref_id, env->insn_idx);
+	if (err != -ENOSPC)
+		return err;
+	bpfu_vrf_log(env, "too many references\n");
+	return -E2BIG;
+}
+
 static int set_memory(struct bpfu_env *env, const struct call *c, struct bpfu_reg *r0)
 {
 	int err = 0;
@@ -443,14 +470,19 @@ static int set_memory(struct bpfu_env *env, const struct call *c, struct bpfu_re
 	r0->id = ++env->id_gen;
 	if (c->id == BPF_FUNC_ringbuf_reserve) {
 		r0->flags |= BPFU_REG_RINGBUF;
-		r0->ref_id = r0->id;
-		err = bpfu_state_acquire(env->cur, r0->ref_id, env->insn_idx);
-		if (err == -ENOSPC) {
-			bpfu_vrf_log(env, "too many references\n");
-			err = -E2BIG;
-		}
+		err = bpfu_vrf_acquire(env, r0);
 	}
 	return err;
+}
+
+/* The object that was in the map. */
+static int set_kptr(struct bpfu_env *env, const struct call *c, struct bpfu_reg *r0)
+{
+	bpfu_reg_init(r0, BPFU_REG_BTF);
+	r0->flags = BPFU_REG_ALLOC | BPFU_REG_MAYBE_NULL;
+	r0->btf = c->kptr_btf;
+	r0->type_id = c->kptr->type_id;
+	return bpfu_vrf_acquire(env, r0);
 }
 
 static void set_percpu_copy(struct bpfu_env *env, const struct call *c, struct bpfu_reg *r0, bool null)
@@ -485,12 +517,25 @@ static void refine_result(struct bpfu_env *env, const struct call *c, struct bpf
 	}
 }
 
+struct release_arg {
+	struct bpfu_env *env;
+	uint32_t ref_id;
+};
+
 static void released(struct bpfu_reg *reg, void *arg)
 {
-	const uint32_t *id = arg;
+	const struct release_arg *a = arg;
 
-	if (bpfu_reg_is_pointer(reg) && reg->ref_id == *id)
-		bpfu_reg_init(reg, BPFU_REG_NOT_INIT);
+	if (bpfu_reg_is_pointer(reg) && reg->ref_id == a->ref_id)
+		bpfu_vrf_set_unknown(a->env, reg);
+}
+
+void bpfu_vrf_release(struct bpfu_env *env, uint32_t ref_id)
+{
+	struct release_arg arg = { env, ref_id };
+
+	bpfu_state_release(env->cur, ref_id);
+	bpfu_state_each_reg(env->cur, released, &arg);
 }
 
 static int set_result(struct bpfu_env *env, const struct call *c)
@@ -511,6 +556,8 @@ static int set_result(struct bpfu_env *env, const struct call *c)
 		return set_map_value(env, c, r0);
 	case BPFU_RET_PTR_TO_MEM_OR_NULL:
 		return set_memory(env, c, r0);
+	case BPFU_RET_KPTR_OR_NULL:
+		return set_kptr(env, c, r0);
 	case BPFU_RET_PTR_TO_PERCPU_VAR:
 	case BPFU_RET_PTR_TO_PERCPU_VAR_OR_NULL:
 		set_percpu_copy(env, c, r0, c->helper->ret == BPFU_RET_PTR_TO_PERCPU_VAR_OR_NULL);
@@ -635,10 +682,8 @@ int bpfu_vrf_helper_call(struct bpfu_env *env, const struct bpf_insn *insn)
 	if (err)
 		return err;
 	note_map(env, &c);
-	if (c.release_id) {
-		bpfu_state_release(env->cur, c.release_id);
-		bpfu_state_each_reg(env->cur, released, &c.release_id);
-	}
+	if (c.release_id)
+		bpfu_vrf_release(env, c.release_id);
 	if (c.helper->flags & BPFU_HELPER_CHANGES_PKT)
 		bpfu_vrf_clear_packet_pointers(env);
 	if (c.callback >= 0) {

@@ -135,6 +135,8 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 	bpfu_vrf_log(env, "%s", bpfu_reg_type_name(reg));
 	if (reg->type == BPFU_REG_PERCPU)
 		bpfu_vrf_log(env, "%s", bpfu_percpu_var_at(reg->frame)->type);
+	if (reg->type == BPFU_REG_BTF)
+		bpfu_vrf_log(env, "%s", bpfu_vrf_struct_name(reg));
 	if (reg->type == BPFU_REG_STACK) {
 		if (reg->frame != depth)
 			bpfu_vrf_log(env, "[%d]", reg->frame);
@@ -155,7 +157,7 @@ static void log_reg(struct bpfu_env *env, const struct bpfu_reg *reg, uint32_t d
 		bpfu_vrf_log(env, "%sref_obj_id=%d", sep, reg->ref_id);
 		sep = ",";
 	}
-	if (reg->map) {
+	if (bpfu_reg_has_map(reg)) {
 		if (reg->map->name[0]) {
 			bpfu_vrf_log(env, "%smap=%s", sep, reg->map->name);
 			sep = ",";

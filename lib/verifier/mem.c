@@ -204,12 +204,18 @@ static int access_map_value(struct bpfu_env *env, const struct bpfu_access *a,
 			    struct bpfu_reg *loaded)
 {
 	const struct bpfu_reg *reg = &bpfu_vrf_regs(env)[a->regno];
+	const struct bpfu_btf_field *field;
 	uint64_t value;
 	int err = bpfu_vrf_check_map_flags(env, reg, a->off + reg->off, a->size, a->write);
 
 	if (!err)
 		err = bpfu_vrf_check_region(env, a->regno, a->off, a->size, reg->map->value_size,
 					    false);
+	if (!err)
+		err = bpfu_vrf_map_fields(env, a->regno, a->off, a->size, true);
+	field = err ? NULL : bpfu_vrf_kptr_at(reg, a->off);
+	if (field)
+		return bpfu_vrf_kptr_access(env, a, field, loaded);
 	if (!err && loaded && map_constant(reg, a->off, a->size, a->sign, &value))
 		bpfu_vrf_set_const(env, loaded, value);
 	return err;
@@ -301,6 +307,8 @@ static int access_kind(struct bpfu_env *env, const struct bpfu_access *a, struct
 			return -EACCES;
 		}
 		return bpfu_vrf_check_region(env, a->regno, a->off, a->size, reg->size, false);
+	case BPFU_REG_BTF:
+		return bpfu_vrf_btf_access(env, a->regno, a->off, a->size, a->write);
 	case BPFU_REG_PACKET:
 	case BPFU_REG_PACKET_META:
 		return access_packet(env, a);
@@ -357,13 +365,15 @@ static int access_size(const struct bpf_insn *insn)
 
 /*
  * Accesses of the context are rewritten, so an instruction that accesses it must never access anything
- * else.
+ * else. The kernel rewrites those of structures, too.
  */
 static int note_base(struct bpfu_env *env, uint32_t regno)
 {
 	uint8_t type = bpfu_vrf_regs(env)[regno].type, *seen = &env->vinsn[env->insn_idx].base_type;
 
-	if (*seen && *seen != type && (*seen == BPFU_REG_CTX || type == BPFU_REG_CTX)) {
+	if (*seen && *seen != type &&
+	    (*seen == BPFU_REG_CTX || type == BPFU_REG_CTX || *seen == BPFU_REG_BTF ||
+	     type == BPFU_REG_BTF)) {
 		bpfu_vrf_log(env, "same insn cannot be used with different pointers\n");
 		return -EINVAL;
 	}

@@ -60,6 +60,7 @@ static int check_kind(struct bpfu_env *env, const struct bpf_insn *insn, const s
 	case BPFU_REG_PACKET:
 	case BPFU_REG_PACKET_META:
 	case BPFU_REG_MEM:
+	case BPFU_REG_BTF:
 		return 0;
 	case BPFU_REG_MAP_PTR:
 		/* Compilers add nothing to the address of a map, sometimes explicitly. */

@@ -197,6 +197,12 @@ const char *bpfu_reg_type_name(const struct bpfu_reg *reg)
 		return "func";
 	case BPFU_REG_PERCPU:
 		return "percpu_ptr_";
+	case BPFU_REG_BTF: /* the structure's name follows */
+		if (reg->flags & BPFU_REG_RCU)
+			return null ? "rcu_ptr_or_null_" : "rcu_ptr_";
+		if (reg->flags & BPFU_REG_UNTRUSTED)
+			return null ? "untrusted_ptr_or_null_" : "untrusted_ptr_";
+		return null ? "ptr_or_null_" : "ptr_";
 	}
 	return "?";
 }

@@ -20,6 +20,7 @@
 #include "insn/insn.h"
 #include "verifier/range.h"
 
+struct bpfu_btf;
 struct bpfu_map;
 
 #define BPFU_SLOT_BYTES 8
@@ -39,6 +40,7 @@ enum bpfu_reg_type {
 	BPFU_REG_MEM,        /* size bytes of some memory */
 	BPFU_REG_FUNC,       /* a callback */
 	BPFU_REG_PERCPU,     /* a per-CPU variable, of which only helpers give a copy */
+	BPFU_REG_BTF,        /* a structure of the program's BTF */
 };
 
 enum bpfu_reg_flags {
@@ -49,6 +51,13 @@ enum bpfu_reg_flags {
 	BPFU_REG_ADD_CONST32 = 1u << 3,
 	BPFU_REG_SINGLE = 1u << 4,    /* SCALAR in a stored state: there are no others */
 	BPFU_REG_RDONLY = 1u << 5,    /* MEM */
+	/*
+	 * BTF: ALLOC an object that bpf_obj_new() made, of its owner unless RCU: of somebody else,
+	 * but there while the program runs. UNTRUSTED: it may be gone, and can only be read.
+	 */
+	BPFU_REG_ALLOC = 1u << 6,
+	BPFU_REG_RCU = 1u << 7,
+	BPFU_REG_UNTRUSTED = 1u << 1, /* the bit of RINGBUF, which is MEM's */
 };
 
 struct bpfu_reg {
@@ -62,9 +71,15 @@ struct bpfu_reg {
 	 * 0: none.
 	 */
 	uint32_t id;
-	uint32_t ref_id;      /* must be released (a reserved record), 0: nothing to release */
-	uint32_t size;        /* MEM: bytes; PACKET, PACKET_META: bytes from off 0 that exist */
-	struct bpfu_map *map; /* MAP_PTR, MAP_VALUE, MAP_KEY */
+	uint32_t ref_id;      /* must be released (a record, an object), 0: nothing to release */
+	union {
+		uint32_t size;    /* MEM: bytes; PACKET, PACKET_META: bytes from off 0 that exist */
+		uint32_t type_id; /* BTF: the structure in .btf */
+	};
+	union {
+		struct bpfu_map *map;       /* MAP_PTR, MAP_VALUE, MAP_KEY */
+		const struct bpfu_btf *btf; /* BTF */
+	};
 	struct bpfu_range range; /* SCALAR: the value; pointers: unknown part of the offset */
 	uint32_t node;        /* SCALAR: where the value comes from (lineage.h) */
 };
@@ -176,6 +191,19 @@ static inline bool bpfu_reg_is_null(const struct bpfu_reg *reg)
 
 /* A pointer of @type at offset 0, or (NOT_INIT) nothing. */
 void bpfu_reg_init(struct bpfu_reg *reg, enum bpfu_reg_type type);
+
+static inline bool bpfu_reg_has_map(const struct bpfu_reg *reg)
+{
+	return reg->type == BPFU_REG_MAP_PTR || reg->type == BPFU_REG_MAP_VALUE ||
+	       reg->type == BPFU_REG_MAP_KEY;
+}
+
+/* An object whose fields the program may rely on: nobody else can free it. */
+static inline bool bpfu_reg_is_trusted(const struct bpfu_reg *reg)
+{
+	return reg->type == BPFU_REG_BTF && reg->flags & BPFU_REG_ALLOC &&
+	       !(reg->flags & (BPFU_REG_RCU | BPFU_REG_UNTRUSTED));
+}
 
 /* The kernel's name of the register's type: "scalar", "map_value_or_null", … */
 const char *bpfu_reg_type_name(const struct bpfu_reg *reg);

@@ -29,6 +29,8 @@ struct bpfu_insn_aux {
 	bool nospec;                 /* speculation barrier wanted before it (hardening) */
 	bool nospec_after;           /* and behind it */
 	int8_t branch_known;         /* conditional jump: -1 both ways seen, 0 never, 1 always taken */
+	bool makes_object;           /* bpf_obj_new_impl(): of object_size bytes */
+	uint32_t object_size;
 	uint32_t ctx_field_size;
 	uint32_t callback_subprog;   /* loop_inline */
 	uint32_t const_key;

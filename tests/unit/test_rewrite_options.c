@@ -310,6 +310,101 @@ static void test_inline_loop(void **state)
 	close((int)load.prog_btf_fd);
 }
 
+/* The structure 2 "struct obj { u64 a; }", the value 5 "struct value { struct obj __kptr *p; }", main 8. */
+static int make_kptr_btf(void)
+{
+	struct btf *btf = btf__new_empty();
+	int u64 = btf__add_int(btf, "u64", 8, 0), tag, ptr, proto;
+	union bpf_attr attr;
+	uint32_t size;
+	int fd;
+
+	assert_int_equal(btf__add_struct(btf, "obj", 8), 2);
+	btf__add_field(btf, "a", u64, 0, 0);
+	tag = btf__add_type_tag(btf, "kptr", 2);
+	ptr = btf__add_ptr(btf, tag);
+	assert_int_equal(btf__add_struct(btf, "value", 8), 5);
+	btf__add_field(btf, "p", ptr, 0, 0);
+	ptr = btf__add_ptr(btf, 0);
+	proto = btf__add_func_proto(btf, u64);
+	btf__add_func_param(btf, "ctx", ptr);
+	assert_int_equal(btf__add_func(btf, "main", BTF_FUNC_GLOBAL, proto), 8);
+	memset(&attr, 0, sizeof(attr));
+	attr.btf = bpfu_u64(btf__raw_data(btf, &size));
+	attr.btf_size = size;
+	fd = user_bpf(BPF_BTF_LOAD, &attr);
+	btf__free(btf);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int make_kptr_map(int btf_fd)
+{
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_HASH;
+	attr.key_size = 8;
+	attr.value_size = 8;
+	attr.max_entries = 1;
+	attr.btf_fd = (uint32_t)btf_fd;
+	attr.btf_key_type_id = 1;
+	attr.btf_value_type_id = 5;
+	fd = user_bpf(BPF_MAP_CREATE, &attr);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+#define KFUNC(name) \
+	BPFU_INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, \
+		  (int32_t)bpfu_func_by_name(name)->btf_id)
+#define DROP_IF_ANY() \
+	BPFU_INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2, 0), MOV_X(1, 0), KFUNC("bpf_obj_drop_impl")
+
+/* Put a new object into the map's one value, take it out again, and return what it holds. */
+static void test_inline_kptr(void **state)
+{
+	static const struct bpf_func_info funcs[] = { { 0, 8 } };
+	int btf_fd = make_kptr_btf(), fd = make_kptr_map(btf_fd);
+	const struct bpf_insn insns[] = {
+		BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0),
+		BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -16, 0),
+		BPFU_INSN(BPF_LD | BPF_IMM | BPF_DW, 1, BPF_PSEUDO_MAP_FD, 0, fd),
+		BPFU_INSN(0, 0, 0, 0, 0),
+		MOV_X(2, 10), ADD_K(2, -8), MOV_X(3, 10), ADD_K(3, -16), MOV_K(4, 0),
+		CALL(BPF_FUNC_map_update_elem),
+		BPFU_INSN(BPF_LD | BPF_IMM | BPF_DW, 1, BPF_PSEUDO_MAP_FD, 0, fd),
+		BPFU_INSN(0, 0, 0, 0, 0),
+		MOV_X(2, 10), ADD_K(2, -8), CALL(BPF_FUNC_map_lookup_elem),
+		BPFU_INSN(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 1, 0), EXIT(),
+		MOV_X(6, 0), MOV_K(1, 2), MOV_K(2, 0), KFUNC("bpf_obj_new_impl"),
+		BPFU_INSN(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 1, 0), EXIT(),
+		BPFU_INSN(BPF_ST | BPF_MEM | BPF_DW, 0, 0, 0, VALUE),
+		MOV_X(1, 6), MOV_X(2, 0), CALL(BPF_FUNC_kptr_xchg),
+		DROP_IF_ANY(),
+		MOV_X(1, 6), MOV_K(2, 0), CALL(BPF_FUNC_kptr_xchg),
+		BPFU_INSN(BPF_JMP | BPF_JNE | BPF_K, 0, 0, 1, 0), EXIT(),
+		BPFU_INSN(BPF_LDX | BPF_MEM | BPF_DW, 7, 0, 0, 0),
+		DROP_IF_ANY(),
+		MOV_X(0, 7), EXIT(),
+	};
+	union bpf_attr load = load_attr(insns, BPFU_ARRAY_SIZE(insns));
+	struct result result;
+
+	load.prog_type = BPF_PROG_TYPE_SYSCALL;
+	load.prog_flags = BPF_F_SLEEPABLE;
+	load.prog_btf_fd = (uint32_t)btf_fd;
+	load.func_info = bpfu_u64(funcs);
+	load.func_info_cnt = BPFU_ARRAY_SIZE(funcs);
+	load.func_info_rec_size = sizeof(funcs[0]);
+	check_switch("inline_helpers", &load, BPF_FUNC_kptr_xchg, true);
+	load_and_run(&load, &result);
+	assert_int_equal(result.retval, VALUE);
+	close(fd);
+	close(btf_fd);
+}
+
 static void test_unknown(void **state)
 {
 	assert_int_equal(bpfu_option_set("inline_everything", "on"), -EINVAL);
@@ -326,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_inline_percpu),
 		cmocka_unit_test(test_inline_cpu_ptr),
 		cmocka_unit_test(test_inline_loop),
+		cmocka_unit_test(test_inline_kptr),
 		cmocka_unit_test(test_unknown),
 	};
 
