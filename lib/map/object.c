@@ -285,3 +285,8 @@ uint64_t bpfu_objects_live(void)
 {
 	return atomic_load_explicit(&live, memory_order_relaxed);
 }
+
+uint64_t bpfu_objects_memory(void)
+{
+	return (uint64_t)atomic_load_explicit(&chunk_cnt, memory_order_relaxed) * CHUNK_SIZE;
+}

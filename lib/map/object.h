@@ -28,4 +28,7 @@ void bpfu_object_drop(void *object);
 /* How many there are that were made, and not dropped. */
 uint64_t bpfu_objects_live(void);
 
+/* Bytes of memory that objects have ever needed. */
+uint64_t bpfu_objects_memory(void);
+
 #endif

@@ -33,6 +33,7 @@
 #include "percpu/cpu_table.h"
 #include "percpu/fence.h"
 #include "percpu/percpu_alloc.h"
+#include "percpu/rcu.h"
 #include "percpu/sys.h"
 #include "util/log.h"
 
@@ -329,4 +330,11 @@ void bpfu_cpu_exit_slow(void)
 		atomic_fetch_and_explicit(&self->attention, ~(uint32_t)BPFU_CPU_WANTED,
 					  memory_order_seq_cst);
 	bpfu_cpu_table_unlock(&signals);
+}
+
+void bpfu_cpu_relax_slow(void)
+{
+	bpfu_cpu_exit();
+	bpfu_rcu_poll();
+	bpfu_cpu_enter();
 }

@@ -104,13 +104,15 @@ int bpfu_cpu_enter_on(uint32_t cpu);
 
 /*
  * For long loops of runs inside one section (test_run's repeat): leaves and re-enters if somebody
- * waits for the slot or for the section's end. Only at depth 1. The slot may be another one after.
+ * waits for the slot or for the section's end, which is also when callbacks of rcu.h run. Only at depth 1.
+ * The slot may be another one after.
  */
 static inline void bpfu_cpu_relax(void);
 
 /* Slow paths of the inlines. */
 void bpfu_cpu_enter_slow(void);
 void bpfu_cpu_exit_slow(void);
+void bpfu_cpu_relax_slow(void);
 
 /* ThreadSanitizer does not know membarrier: the fast paths are sequentially consistent for it. */
 #ifdef __SANITIZE_THREAD__

@@ -46,10 +46,8 @@ static inline uint32_t bpfu_cpu_depth(void)
 static inline void bpfu_cpu_relax(void)
 {
 	if (bpfu_unlikely(atomic_load_explicit(&bpfu_cpu_self.attention, memory_order_relaxed) &
-			  (BPFU_CPU_WANTED | BPFU_CPU_GP))) {
-		bpfu_cpu_exit();
-		bpfu_cpu_enter();
-	}
+			  (BPFU_CPU_WANTED | BPFU_CPU_GP)))
+		bpfu_cpu_relax_slow();
 }
 
 #endif

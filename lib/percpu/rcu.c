@@ -281,8 +281,18 @@ void bpfu_call_rcu(struct bpfu_rcu_head *head, void (*fn)(struct bpfu_rcu_head *
 	while (!atomic_compare_exchange_weak_explicit(&rcu.queued, &head->next, head,
 						      memory_order_release, memory_order_relaxed))
 		;
-	if (cnt % BATCH == 0)
-		bpfu_rcu_poll();
+	if (cnt % BATCH)
+		return;
+	bpfu_rcu_poll();
+	/* Programs that queue more and more in one long row of runs: have bpfu_cpu_relax() see to it. */
+	if (cnt >= TOO_MANY && bpfu_cpu_depth())
+		atomic_fetch_or_explicit(&bpfu_cpu_self.attention, BPFU_CPU_GP,
+					 memory_order_relaxed);
+}
+
+bool bpfu_rcu_is_behind(void)
+{
+	return atomic_load_explicit(&rcu.queued_cnt, memory_order_relaxed) >= TOO_MANY;
 }
 
 struct marker {

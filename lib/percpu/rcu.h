@@ -9,6 +9,8 @@
 #ifndef BPFU_PERCPU_RCU_H
 #define BPFU_PERCPU_RCU_H
 
+#include <stdbool.h>
+
 struct bpfu_rcu_head {
 	struct bpfu_rcu_head *next;
 	void (*fn)(struct bpfu_rcu_head *head);
@@ -26,6 +28,9 @@ void bpfu_call_rcu(struct bpfu_rcu_head *head, void (*fn)(struct bpfu_rcu_head *
  * have just queued something big (the memory of a map) and do not want it to wait for company.
  */
 void bpfu_rcu_poll(void);
+
+/* So many callbacks wait that bpfu_rcu_poll() is due: programs queue, but do not run them. */
+bool bpfu_rcu_is_behind(void);
 
 /* Wait until all callbacks queued so far have run. Not inside a section. */
 void bpfu_rcu_barrier(void);

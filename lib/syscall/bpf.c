@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpfu/bpfu.h"
+#include "percpu/rcu.h"
 #include "syscall/syscall.h"
 #include "util/bits.h"
 #include "util/uaccess.h"
@@ -69,7 +70,10 @@ int bpfu_bpf(int cmd, union bpf_attr *uattr, unsigned int size)
 		return err;
 	if (cmd < 0 || (size_t)cmd >= BPFU_ARRAY_SIZE(commands) || !commands[cmd])
 		return -EINVAL;
-	return commands[cmd](&attr, bpfu_u64(uattr), size);
+	err = commands[cmd](&attr, bpfu_u64(uattr), size);
+	if (bpfu_rcu_is_behind())
+		bpfu_rcu_poll();
+	return err;
 }
 
 const char *bpfu_version(void)
