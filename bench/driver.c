@@ -24,9 +24,10 @@ int driver_run(int prog_fd, uint64_t ops, uint64_t param, uint64_t *events)
 	return err;
 }
 
-int driver_percpu_sum(int map_fd, uint64_t *sum)
+int driver_percpu_sum_first(int map_fd, uint32_t value_size, uint64_t *sum)
 {
-	uint64_t *values = calloc(MAX_POSSIBLE_CPUS, sizeof(*values));
+	size_t words = (value_size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+	uint64_t *values = calloc(MAX_POSSIBLE_CPUS, words * sizeof(*values));
 	uint32_t key = 0;
 	int err;
 
@@ -35,9 +36,14 @@ int driver_percpu_sum(int map_fd, uint64_t *sum)
 	*sum = 0;
 	err = bpf_map_lookup_elem(map_fd, &key, values);
 	for (size_t i = 0; i < MAX_POSSIBLE_CPUS && !err; i++)
-		*sum += values[i];
+		*sum += values[i * words];
 	free(values);
 	return err;
+}
+
+int driver_percpu_sum(int map_fd, uint64_t *sum)
+{
+	return driver_percpu_sum_first(map_fd, sizeof(uint64_t), sum);
 }
 
 int driver_load_error(struct errline *e, int err, const char *what, const char *target)

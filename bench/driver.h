@@ -16,6 +16,9 @@ int driver_run(int prog_fd, uint64_t ops, uint64_t param, uint64_t *events);
 /* The sum over CPUs of the 8-byte value at key 0 of the per-CPU map @map_fd. */
 int driver_percpu_sum(int map_fd, uint64_t *sum);
 
+/* Of the first 8 bytes of a value of @value_size bytes. */
+int driver_percpu_sum_first(int map_fd, uint32_t value_size, uint64_t *sum);
+
 /*
  * A line for a skeleton or object @what that did not load on @target with error @err (negative): the
  * reason, and what would help.

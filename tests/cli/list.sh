@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 expect 0 "$BPFLAB" list
-for bench in count-global count-local bpf-loop bpf-loop-direct glob-arr-inc arr-inc hash-inc \
+for bench in count-global count-local bpf-loop bpf-loop-direct glob-arr-inc arr-inc hash-inc kptr-xchg \
 	private-stack no-private-stack; do
 	in_out "$bench *one event: *"
 done
