@@ -109,6 +109,17 @@ static const char *program_name(const struct point *pt)
 	return colon ? colon + 1 : pt->inst.bench->name;
 }
 
+/* The program, without its file, which has another name on the other side, and what is swept. */
+static void set_program_row(struct comparison *c, struct comparison_row *row, const struct point *a,
+			    const struct point *b)
+{
+	const char *params = strchr(a->label, '/');
+	char label[sizeof(row->label)];
+
+	snprintf(label, sizeof(label), "%.80s%.40s", program_name(a), params ? params : "");
+	set_row(c, row, label, a, b);
+}
+
 /* The point of @s that @pt is compared with: the same program and parameters, or the only one. */
 static const struct point *find_partner(const struct suite *s, const struct point *pt, bool only)
 {
@@ -178,7 +189,7 @@ static int build_objects(struct comparison *c, const struct opts *opts, struct e
 		const struct point *partner = find_partner(b, &a->points[i], only);
 
 		if (partner)
-			set_row(c, &c->rows[n++], program_name(&a->points[i]), &a->points[i], partner);
+			set_program_row(c, &c->rows[n++], &a->points[i], partner);
 	}
 	return err;
 }
