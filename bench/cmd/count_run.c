@@ -60,6 +60,10 @@ int count_check_options(const struct opts *opts, struct errline *e)
 		if (unfit[i].given)
 			return errline_set(e, -EINVAL, "--count=insns goes without --%s: %s", unfit[i].name,
 					   unfit[i].why);
+	for (size_t i = 0; i < opts->sweep.nr; i++)
+		if (!strncmp(opts->sweep.items[i], "p=", 2) || !strncmp(opts->sweep.items[i], "producers=", 10))
+			return errline_set(e, -EINVAL, "--count=insns goes without --sweep '%s': one thread is counted",
+					   opts->sweep.items[i]);
 	return check_functions(opts, e);
 }
 

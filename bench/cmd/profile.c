@@ -94,6 +94,10 @@ static int profile_all(struct suite *s, const struct opts *opts, struct errline 
 	err = suite_build(s, &copy, e);
 	for (size_t i = 0; i < s->nr_skipped && !err; i++)
 		fprintf(stderr, "bpflab: %s\n", s->skipped[i]);
+	for (size_t i = 0; i < s->nr_points && !err; i++)
+		if (s->points[i].inst.params.producers > 1)
+			err = errline_set(e, -EINVAL, "profile runs one producer, whose thread it samples; sweep something "
+					  "else than p");
 	if (!err && opts->diff.nr && (s->nr_targets != 2 || s->nr_points % 2))
 		err = errline_set(e, -EINVAL, "--diff needs benches that run on both targets");
 	if (!err)

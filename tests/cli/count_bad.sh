@@ -5,6 +5,7 @@ usage_error "--count: 'cycles' is not insns" run arr-inc --count=cycles
 usage_error "--count=insns takes the benches to count *" run --count=insns
 usage_error "--count=insns goes without --duration: nothing is timed" run arr-inc --count=insns -d 1
 usage_error "--count=insns goes without --producers: *" run arr-inc --count=insns -p 2
+usage_error "--count=insns goes without --sweep 'p=1,2': *" run arr-inc --count=insns --sweep p=1,2
 usage_error "--count=insns goes without --quads: *" compare user user arr-inc --count=insns --quads 40
 usage_error "target 'host': *where there is no host; count on user, native or vm:VERSION" run arr-inc --count=insns --on host
 usage_error "target 'user:arch=x86_64': *--count=insns*" run arr-inc --on user:arch=x86_64

@@ -35,5 +35,6 @@ usage_error "no bench 'arr-in'; did you mean 'arr-inc'?*" profile arr-in
 usage_error "--diff names the targets; leave --on out" profile --diff user host --on user arr-inc
 usage_error "times of a vm are an emulator's: *" profile --on vm:6.12 --on "$TARGET" arr-inc
 usage_error "profile runs one producer, *" profile -p 2 arr-inc
+usage_error "profile runs one producer, *" profile --on "$TARGET" --sweep producers=1,2 arr-inc
 export BPFLAB_SAMPLER=x
 usage_error "BPFLAB_SAMPLER: 'x' is not perf or timer" profile -d 0.3 --on "$TARGET" arr-inc
