@@ -8,7 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "stats/quads.h"
+
 #define TIMES M_LN2 /* from a factor of two on, factors are given */
+#define BEYOND (QUAD_BEYOND - 1e-6) /* read back from a file */
 
 static int decimals(double x)
 {
@@ -22,6 +25,8 @@ void compare_text_change(char *buf, size_t size, double log_ratio)
 
 	if (isnan(log_ratio))
 		snprintf(buf, size, "-");
+	else if (log_ratio >= BEYOND)
+		snprintf(buf, size, "infx");
 	else if (log_ratio >= TIMES)
 		snprintf(buf, size, "%.*fx", log_ratio > log(100) ? 0 : 2, exp(log_ratio));
 	else
@@ -33,7 +38,9 @@ static void bare_change(char *buf, size_t size, double log_ratio, bool times)
 {
 	double percent = 100 * expm1(log_ratio);
 
-	if (times)
+	if (log_ratio >= BEYOND)
+		snprintf(buf, size, times ? "inf" : "+inf");
+	else if (times)
 		snprintf(buf, size, "%.*f", log_ratio > log(100) ? 0 : 2, exp(log_ratio));
 	else
 		snprintf(buf, size, "%+.*f", decimals(percent), percent);
@@ -54,6 +61,12 @@ void compare_text_effect(char *buf, size_t size, const struct effect *effect)
 	snprintf(buf, size, "%s [%s, %s]", change, lo, hi);
 }
 
+/* What is left of one side alone has no ratio (QUAD_BEYOND). */
+static double ratio_of(double log_ratio)
+{
+	return log_ratio >= BEYOND ? INFINITY : exp(log_ratio);
+}
+
 /* "41 %, 95 % interval 40–42 %" or "20 times": how much less or more, with the least first. */
 static void difference(char *buf, size_t size, const struct effect *effect, const char *word)
 {
@@ -66,13 +79,13 @@ static void difference(char *buf, size_t size, const struct effect *effect, cons
 		int digits = middle > log(20) ? 0 : 1;
 
 		snprintf(buf, size, "%.*f times %s on B, 95 %% interval %.*f\u2013%.*f times", digits,
-			 exp(middle), word, digits, exp(near), digits, exp(far));
+			 ratio_of(middle), word, digits, ratio_of(near), digits, ratio_of(far));
 		return;
 	}
 	/* "faster" is a share of A's time, "slower" as well: 100 (1 - r) and 100 (r - 1) */
 	middle = 100 * fabs(expm1(sign * middle));
 	near = 100 * sign * expm1(sign * near);
-	far = 100 * sign * expm1(sign * far);
+	far = 100 * sign * (ratio_of(sign * far) - 1);
 	snprintf(buf, size, "%.*f %% %s on B, 95 %% interval %.*f\u2013%.*f %%", decimals(middle), middle,
 		 word, decimals(middle), near, decimals(middle), far);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compare/compare_text.h"
+#include "stats/quads.h"
 #include "stats/verdict.h"
 
 #define assert_near(a, b, eps) assert_true(fabs((a) - (b)) <= (eps))
@@ -133,6 +134,18 @@ static void figures(void **state)
 	e = made(150, 140, 160, 140, 160);
 	compare_text_effect(buf, sizeof(buf), &e);
 	assert_string_equal(buf, "2.50x [2.40, 2.60]");
+	/* where a quad has left nothing of A there is no ratio, and e^20 would be made up */
+	e.ci.hi = QUAD_BEYOND;
+	compare_text_effect(buf, sizeof(buf), &e);
+	assert_string_equal(buf, "2.50x [2.40, inf]");
+	assert_string_equal(sentence(VERDICT_SLOWER, e), "bpf-loop is 2.5 times slower on B, 95 % interval "
+						       "2.4\u2013inf times");
+	e = made(40, 10, 160, 20, 160);
+	e.ci.hi = log(exp(QUAD_BEYOND) * (1 - 1e-9));
+	compare_text_effect(buf, sizeof(buf), &e);
+	assert_string_equal(buf, "+40.0 % [+10.0, +inf]");
+	compare_text_change(buf, sizeof(buf), QUAD_BEYOND);
+	assert_string_equal(buf, "infx");
 	compare_text_change(buf, sizeof(buf), NAN);
 	assert_string_equal(buf, "-");
 }
