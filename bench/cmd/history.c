@@ -113,6 +113,42 @@ static int show_series(const struct store_series *series, void *ctx)
 	return 0;
 }
 
+/* A text of a file, fit for a line. */
+static const char *cleaned(char *buf, size_t size, const char *text)
+{
+	snprintf(buf, size, "%s", text);
+	record_clean(buf);
+	return buf;
+}
+
+/* Gates, and other comparisons that were added: what was found, and whether a fresh run said the same. */
+static int show_comparison(const struct store_comparison *c, void *ctx)
+{
+	struct show *show = ctx;
+	char machine[1024], a[64], b[64], verdict[32];
+
+	snprintf(machine, sizeof(machine), "%s, Linux %s: comparisons", c->machine, c->kernel);
+	if (strcmp(machine, show->machine)) {
+		fprintf(show->f, "%s%s\n", show->shown ? "\n" : "", machine);
+		fprintf(show->f, "  %-20s  %-28s  %-24s  %-24s  %s\n", "time", "bench", "A", "B", "verdict");
+		snprintf(show->machine, sizeof(show->machine), "%s", machine);
+	}
+	fprintf(show->f, "  %-20s  %-28s  %-24s  %-24s  %s%s\n", c->time, c->bench, cleaned(a, sizeof(a), c->a),
+		cleaned(b, sizeof(b), c->b), cleaned(verdict, sizeof(verdict), c->verdict),
+		!c->has_confirmation ? "" : c->confirmed ? ", confirmed" : ", NOT confirmed");
+	show->shown++;
+	return 0;
+}
+
+static int put_comparison(const struct store_comparison *c, void *ctx)
+{
+	struct show *show = ctx;
+
+	fprintf(show->f, "%s\n", c->json);
+	show->shown++;
+	return 0;
+}
+
 static int put_json(const struct store_series *series, void *ctx)
 {
 	struct show *show = ctx;
@@ -128,6 +164,9 @@ static int show_to(struct store *s, const struct opts *opts, struct show *show, 
 	int err = store_visit(s, opts->args + 1, opts->nr_args - 1, show->json ? put_json : show_series, show,
 			      e);
 
+	if (!err)
+		err = store_visit_comparisons(s, opts->args + 1, opts->nr_args - 1,
+					      show->json ? put_comparison : show_comparison, show, e);
 	if (err == -ENOMEM)
 		errline_set(e, err, "out of memory");
 	if (!err && !show->shown)

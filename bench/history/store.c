@@ -426,6 +426,41 @@ int store_visit(struct store *s, const char *const *globs, size_t nr_globs,
 	return err;
 }
 
+static const char *column_text(sqlite3_stmt *st, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(st, column);
+
+	return text ? text : "";
+}
+
+int store_visit_comparisons(struct store *s, const char *const *globs, size_t nr_globs,
+			    int (*visit)(const struct store_comparison *c, void *ctx), void *ctx,
+			    struct errline *e)
+{
+	sqlite3_stmt *st;
+	int code, err = 0;
+
+	if (sqlite3_prepare_v2(s->db, "SELECT machine, kernel, bench, a, b, time, verdict, confirmed, json FROM comparison"
+			       " ORDER BY machine, kernel, time, id", -1, &st, NULL))
+		return fail(s, e);
+	while (!err && (code = sqlite3_step(st)) == SQLITE_ROW) {
+		const struct store_comparison c = {
+			.machine = column_text(st, 0), .kernel = column_text(st, 1), .bench = column_text(st, 2),
+			.a = column_text(st, 3), .b = column_text(st, 4), .time = column_text(st, 5),
+			.verdict = column_text(st, 6),
+			.has_confirmation = sqlite3_column_type(st, 7) != SQLITE_NULL,
+			.confirmed = sqlite3_column_int(st, 7), .json = column_text(st, 8),
+		};
+
+		if (is_wanted(c.bench, globs, nr_globs))
+			err = visit(&c, ctx);
+	}
+	if (!err && code != SQLITE_DONE)
+		err = fail(s, e);
+	sqlite3_finalize(st);
+	return err;
+}
+
 /* -------------------------------------------------------------- forgetting */
 
 int store_prune(struct store *s, uint32_t keep, uint32_t days, size_t *removed, struct errline *e)

@@ -9,6 +9,7 @@
 #ifndef BPFLAB_STORE_H
 #define BPFLAB_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,18 @@ struct store_series {
 int store_visit(struct store *s, const char *const *globs, size_t nr_globs,
 		int (*visit)(const struct store_series *series, void *ctx), void *ctx,
 		struct errline *e);
+
+/* What one comparison found. Texts are valid until visit() returns. */
+struct store_comparison {
+	const char *machine, *kernel, *bench, *a, *b, *time, *verdict;
+	bool has_confirmation, confirmed; /* by a fresh run */
+	const char *json;
+};
+
+/* The same for comparisons, by machine and kernel, oldest first. */
+int store_visit_comparisons(struct store *s, const char *const *globs, size_t nr_globs,
+			    int (*visit)(const struct store_comparison *c, void *ctx), void *ctx,
+			    struct errline *e);
 
 /* Keep the newest @keep results of each series (0: all) that are not older than @days (0: any). */
 int store_prune(struct store *s, uint32_t keep, uint32_t days, size_t *removed, struct errline *e);

@@ -109,4 +109,13 @@ if have user; then
 	expect 3 gate user:jit=on user:jit=off arr-inc --fail-above 20
 	in_out "*confirmed by a fresh run*"
 	[ "$(json_count)" = "(2, 1)" ] || die "$(json_count)"
+	# … and are there to be seen
+	expect 0 "$BPFLAB" history show arr-inc count-local
+	in_out "*, Linux *: comparisons"
+	in_out "  20??-*Z  count-local * $TARGET *"
+	in_out "  20??-*Z  arr-inc * user:jit=on * user:jit=off * slower, confirmed"
+	expect 0 "$BPFLAB" history show arr-inc --json -
+	json out "[x['schema'] for x in r] == ['bpflab.compare/1'] and r[0]['confirmation']['confirmed']"
+	expect 0 gate "$TARGET" "$TARGET" count-local --fail-above 50 --db gates.db
+	expect 0 "$BPFLAB" history show --db gates.db
 fi
