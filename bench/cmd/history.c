@@ -51,17 +51,25 @@ struct show {
 	char machine[1024]; /* of the rows above */
 };
 
+/* A text of a file, fit for a line. */
+static const char *cleaned(char *buf, size_t size, const char *text)
+{
+	snprintf(buf, size, "%s", text);
+	record_clean(buf);
+	return buf;
+}
+
 static void show_steps(FILE *f, const struct store_series *series, const double *x,
 		       const size_t *idx, size_t n)
 {
 	struct step steps[MAX_STEPS];
 	int nr = steps_find(x, n, steps, MAX_STEPS);
-	char change[32];
+	char change[32], time[32];
 
 	for (int i = 0; i < nr; i++) {
 		compare_text_change(change, sizeof(change), steps[i].after - steps[i].before);
 		fprintf(f, "    step: %s from %s on (run %zu of %zu, p %.3f)\n", change,
-			series->times[idx[steps[i].at]], steps[i].at + 1, n, steps[i].p);
+			cleaned(time, sizeof(time), series->times[idx[steps[i].at]]), steps[i].at + 1, n, steps[i].p);
 	}
 }
 
@@ -70,6 +78,7 @@ static void show_head(struct show *show, const struct store_series *series)
 	char machine[1024];
 
 	snprintf(machine, sizeof(machine), "%s, Linux %s", series->machine, series->kernel);
+	record_clean(machine);
 	if (!strcmp(machine, show->machine))
 		return;
 	fprintf(show->f, "%s%s\n", show->shown ? "\n" : "", machine);
@@ -83,7 +92,7 @@ static int show_series(const struct store_series *series, void *ctx)
 	struct show *show = ctx;
 	double *x = calloc(series->nr, sizeof(*x));
 	size_t *idx = calloc(series->nr, sizeof(*idx)), n = 0;
-	char target[300], middle[32] = "-", last[32] = "-", scatter[32] = "-";
+	char target[300], time[32], middle[32] = "-", last[32] = "-", scatter[32] = "-";
 
 	if (!x || !idx) {
 		free(x);
@@ -105,7 +114,7 @@ static int show_series(const struct store_series *series, void *ctx)
 	if (n > 1)
 		snprintf(scatter, sizeof(scatter), "%.1f %%", 100 * stats_stddev(x, n));
 	fprintf(show->f, "  %-36s %-24s %5zu %10s %10s %9s  %s\n", series->bench, target, series->nr, middle,
-		last, scatter, series->times[series->nr - 1]);
+		last, scatter, cleaned(time, sizeof(time), series->times[series->nr - 1]));
 	show_steps(show->f, series, x, idx, n);
 	show->shown++;
 	free(x);
@@ -113,27 +122,21 @@ static int show_series(const struct store_series *series, void *ctx)
 	return 0;
 }
 
-/* A text of a file, fit for a line. */
-static const char *cleaned(char *buf, size_t size, const char *text)
-{
-	snprintf(buf, size, "%s", text);
-	record_clean(buf);
-	return buf;
-}
-
 /* Gates, and other comparisons that were added: what was found, and whether a fresh run said the same. */
 static int show_comparison(const struct store_comparison *c, void *ctx)
 {
 	struct show *show = ctx;
-	char machine[1024], a[64], b[64], verdict[32];
+	char machine[1024], a[64], b[64], verdict[32], time[32];
 
 	snprintf(machine, sizeof(machine), "%s, Linux %s: comparisons", c->machine, c->kernel);
+	record_clean(machine);
 	if (strcmp(machine, show->machine)) {
 		fprintf(show->f, "%s%s\n", show->shown ? "\n" : "", machine);
-		fprintf(show->f, "  %-20s  %-28s  %-24s  %-24s  %s\n", "time", "bench", "A", "B", "verdict");
+		fprintf(show->f, "  %-20s  %-28s  %-24s  %-24s  %s\n", "time", "bench", "A", "B",
+			"verdict");
 		snprintf(show->machine, sizeof(show->machine), "%s", machine);
 	}
-	fprintf(show->f, "  %-20s  %-28s  %-24s  %-24s  %s%s\n", c->time, c->bench, cleaned(a, sizeof(a), c->a),
+	fprintf(show->f, "  %-20s  %-28s  %-24s  %-24s  %s%s\n", cleaned(time, sizeof(time), c->time), c->bench, cleaned(a, sizeof(a), c->a),
 		cleaned(b, sizeof(b), c->b), cleaned(verdict, sizeof(verdict), c->verdict),
 		!c->has_confirmation ? "" : c->confirmed ? ", confirmed" : ", NOT confirmed");
 	show->shown++;

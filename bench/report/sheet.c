@@ -198,7 +198,7 @@ static void finish_results(struct builder *b, const struct record *r, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		if (json_is_true(json_object_get(r[i].json, "emulated")))
 			remark(b, "Emulated: times of QEMU's translation, not of a CPU; compare them with no other");
-	if (!last->imported)
+	if (!isnan(record_number(last->json, "rounds")) && !isnan(record_number(last->json, "seconds")))
 		remark(b, "%.0f rounds spread over %.1f s", record_number(last->json, "rounds"),
 		       record_number(last->json, "seconds"));
 	for (size_t i = 0; i < nr; i++) {
@@ -262,7 +262,9 @@ static void add_comparison(struct builder *b, const struct record *r)
 	compare_text_effect(change, sizeof(change), &effect);
 	if (!strcmp(record_text(r->json, "basis"), "gross"))
 		strncat(change, " gross", sizeof(change) - strlen(change) - 1);
-	if (isnan(quads))
+	if (isnan(quads) && isnan(record_number(side_a, "runs")))
+		snprintf(n, sizeof(n), "-");
+	else if (isnan(quads))
 		snprintf(n, sizeof(n), "%.0f/%.0f runs", record_number(side_a, "runs"),
 			 record_number(side_b, "runs"));
 	else

@@ -52,6 +52,15 @@ printf 'kprobe : 10 ± 1M/s\n' >old.txt
 usage_error "*kprobe was imported from a text*" history add old.txt
 echo '{"schema":"bpflab.result/1","bench":"x","target":"user"}' >bare.json
 usage_error "*does not say when*" history add bare.json
+# a terminal is shown nothing that it acts on, whatever a file says
+echo '{"schema":"bpflab.result/1","bench":"x","target":"user","estimate":1,"distinguishable":true,"seed":"0x1",
+	"env":{"cpu":"c","kernel":"6\u001b[31m","time":"2026\u001b[2J"}}' | tr -d '\n' >escapes.json
+expect 0 "$BPFLAB" history add escapes.json --db escapes.db
+expect 0 "$BPFLAB" history show --db escapes.db
+in_out "*6?[[]31m*"
+! grep -q "$(printf '\033')" out || die "an escape sequence"
+expect 0 "$BPFLAB" report escapes.json --text -
+! grep -w nan out || die "no number"
 head -c 3000 /dev/urandom >noise.db
 usage_error "*'noise.db' is no history*" history show --db noise.db
 python3 -c "
