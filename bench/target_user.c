@@ -34,17 +34,40 @@ static int set_variant(const struct target *t, const struct target_variant *v, s
 	return 0;
 }
 
-/* A result has to say whether it is the JIT's: the default is written out. */
-static void add_jit(struct target *t)
+/* Writes out the value that is in force for what @t does not set. */
+static void add_variant(struct target *t, const char *name)
 {
 	struct target_variant *v = &t->variants[t->nr_variants];
+	const char *value = bpfu_option_get(name);
 
 	for (size_t i = 0; i < t->nr_variants; i++)
-		if (!strcmp(t->variants[i].name, "jit"))
+		if (!strcmp(t->variants[i].name, name))
 			return;
-	snprintf(v->name, sizeof(v->name), "jit");
-	snprintf(v->value, sizeof(v->value), "%s", bpfu_option_get("jit"));
+	if (!value || t->nr_variants == TARGET_MAX_VARIANTS)
+		return;
+	snprintf(v->name, sizeof(v->name), "%s", name);
+	snprintf(v->value, sizeof(v->value), "%s", value);
 	t->nr_variants++;
+}
+
+/*
+ * A result has to say whether it is the JIT's, and what the environment changed: it is put beside those of the
+ * same variant only.
+ */
+static void add_variants(struct target *t)
+{
+	const char *p = getenv("BPFU_OPTIONS");
+	char name[sizeof(t->variants[0].name)];
+
+	add_variant(t, "jit");
+	for (; p && *p; p += strcspn(p, ","), p += *p == ',') {
+		size_t len = strcspn(p, "=,");
+
+		if (len >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)len, p);
+		add_variant(t, name);
+	}
 }
 
 /* Try each variant, and put the option back. */
@@ -63,7 +86,7 @@ static int user_check(struct target *t, struct errline *e)
 			bpfu_option_set(t->variants[i].name, before);
 	}
 	if (!err)
-		add_jit(t);
+		add_variants(t);
 	return err;
 }
 
