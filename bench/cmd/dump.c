@@ -190,6 +190,12 @@ static int check(const struct opts *opts, struct errline *e)
 	if (opts->nr_args > names + 1)
 		return errline_set(e, -EINVAL, "dump shows one bench or object file; '%s' is too many",
 				   opts->args[names + 1]);
+	for (size_t i = 0; i < (names ? 1 : opts->diff.nr) && opts->nr_args > names; i++) {
+		const char *file = names ? opts->args[0] : opts->diff.items[i];
+
+		if (strstr(file, ".o:"))
+			return errline_set(e, -EINVAL, "'%s' names its program; leave out '%s'", file, opts->args[names]);
+	}
 	if (opts->arch && opts->xlated)
 		return errline_set(e, -EINVAL, "--arch is for machine code: --xlated has none");
 	if (opts->diff.nr && opts->on.nr && !diffs_files(opts))

@@ -19,3 +19,6 @@ usage_error "'text.o' is not an ELF file; *" dump text.o
 usage_error "'*' is an ELF file, but not for BPF; *" dump "$BPFLAB"
 usage_error "cannot load '*rejected.bpf.o' on $TARGET*: *invalid mem access*" dump --on "$TARGET" \
 	"$OBJECTS/rejected.bpf.o"
+usage_error "'*types.bpf.o:my_tc' names its program; leave out 'my_xdp'" dump "$OBJECTS/types.bpf.o:my_tc" my_xdp
+usage_error "'*types.bpf.o:my_tc' names its program; leave out 'my_xdp'" \
+	dump --diff "$OBJECTS/types.bpf.o" "$OBJECTS/types.bpf.o:my_tc" my_xdp
