@@ -25,15 +25,16 @@
 /* The batches of one round; NAN where there was none. */
 struct round_times {
 	double full[3], null[3], trigger; /* [enum batch_size], ns */
+	double wall; /* of the full batch of size N, all producers together */
 	bool preempted;
 };
 
 /*
  * Series over the rounds in use, ns per event; linearity is of every 4th. all_whole is of all
- * complete rounds: throughput and batch averages are what they were, preempted or not.
+ * complete rounds: throughput (of all_wall) and batch averages are what they were, preempted or not.
  */
 struct series {
-	double *c, *b, *b0, *a, *whole, *linearity, *trigger, *all_whole;
+	double *c, *b, *b0, *a, *whole, *linearity, *trigger, *all_whole, *all_wall;
 	size_t nr, nr_linearity, nr_trigger, nr_all;
 	size_t nr_halves; /* rounds with a batch of N/2 */
 	double *memory;
@@ -61,13 +62,15 @@ void estimate_release(struct estimate *est)
 static void collect_rounds(const struct estimate_input *in, struct round_times *rounds)
 {
 	for (uint32_t r = 0; r < in->rounds; r++)
-		rounds[r] = (struct round_times){ { NAN, NAN, NAN }, { NAN, NAN, NAN }, NAN, false };
+		rounds[r] = (struct round_times){ { NAN, NAN, NAN }, { NAN, NAN, NAN }, NAN, NAN, false };
 	for (size_t i = 0; i < in->nr_batches; i++) {
 		const struct batch *b = &in->batches[i];
 
 		if (b->round >= in->rounds)
 			continue;
 		rounds[b->round].preempted |= b->nivcsw > 0;
+		if (b->arm == ARM_FULL && b->size == SIZE_N)
+			rounds[b->round].wall = b->wall_ns;
 		if (b->arm == ARM_FULL)
 			rounds[b->round].full[b->size] = b->ns;
 		else if (b->arm == ARM_NULL)
@@ -79,7 +82,7 @@ static void collect_rounds(const struct estimate_input *in, struct round_times *
 
 static bool alloc_series(struct series *s, uint32_t rounds)
 {
-	double *p = calloc((size_t)rounds * 8, sizeof(*p));
+	double *p = calloc((size_t)rounds * 9, sizeof(*p));
 
 	memset(s, 0, sizeof(*s));
 	s->memory = p;
@@ -91,6 +94,7 @@ static bool alloc_series(struct series *s, uint32_t rounds)
 	s->linearity = p + 5 * (size_t)rounds;
 	s->trigger = p + 6 * (size_t)rounds;
 	s->all_whole = p + 7 * (size_t)rounds;
+	s->all_wall = p + 8 * (size_t)rounds;
 	return p != NULL;
 }
 
@@ -164,6 +168,7 @@ static void fill_series(const struct estimate_input *in, const struct round_time
 	for (uint32_t r = 0; r < in->rounds; r++) {
 		if (!is_complete(&rounds[r]))
 			continue;
+		s->all_wall[s->nr_all] = rounds[r].wall / z.executed;
 		s->all_whole[s->nr_all++] = rounds[r].full[SIZE_N] / z.executed;
 		if (!leave_out || !rounds[r].preempted)
 			add_round(s, &rounds[r], &z);
@@ -292,7 +297,10 @@ static void count_disturbances(const struct estimate_input *in, struct estimate 
 			      "is too busy", est->interrupted, est->batches);
 }
 
-/* Events per second of the batches of size N, in ten groups: gross, triggers included. */
+/*
+ * Events per second of the batches of size N, in ten groups: gross, triggers included. Producers need not run at the
+ * same time, if they are more than the CPUs: so it is not their own times that count.
+ */
 static void compute_rate(const struct estimate_input *in, const struct series *s,
 			 struct estimate *est)
 {
@@ -302,7 +310,7 @@ static void compute_rate(const struct estimate_input *in, const struct series *s
 	for (size_t g = 0; g < groups; g++) {
 		size_t from = g * s->nr_all / groups, to = (g + 1) * s->nr_all / groups;
 
-		rates[g] = 1e3 * in->producers / stats_mean(s->all_whole + from, to - from);
+		rates[g] = 1e3 * in->producers / stats_mean(s->all_wall + from, to - from);
 	}
 	est->rate_mean = stats_mean(rates, groups);
 	est->rate_stddev = stats_stddev(rates, groups);

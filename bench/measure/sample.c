@@ -17,7 +17,7 @@
 #include "target.h"
 
 struct part {
-	uint64_t ns;
+	uint64_t begin_ns, end_ns;
 	uint64_t events;
 	int err;
 	int cpu_before, cpu_after;
@@ -119,7 +119,6 @@ static void run_part(unsigned int producer, void *ctx)
 	struct job *job = ctx;
 	struct part *part = &job->parts[producer];
 	struct rusage before, after;
-	uint64_t begin;
 
 	getrusage(RUSAGE_THREAD, &before);
 	part->cpu_before = sched_getcpu();
@@ -130,9 +129,9 @@ static void run_part(unsigned int producer, void *ctx)
 		run_triggers(job, producer, part);
 		mark_end();
 	} else {
-		begin = sample_now_ns();
+		part->begin_ns = sample_now_ns();
 		run_triggers(job, producer, part);
-		part->ns = sample_now_ns() - begin;
+		part->end_ns = sample_now_ns();
 	}
 	part->cpu_after = sched_getcpu();
 	getrusage(RUSAGE_THREAD, &after);
@@ -179,6 +178,7 @@ int sample_batch(struct bench_inst *inst, struct producers *producers, struct ba
 		 struct errline *e)
 {
 	unsigned int nr = inst->params.producers;
+	uint64_t first = UINT64_MAX, last = 0;
 	struct part one = { 0 }, *parts = nr == 1 ? &one : calloc(nr, sizeof(*parts));
 	struct job job = { .inst = inst, .batch = b, .parts = parts };
 	int err = 0;
@@ -202,7 +202,9 @@ int sample_batch(struct bench_inst *inst, struct producers *producers, struct ba
 	b->migrated = false;
 	b->cpu = parts[0].cpu_before;
 	for (unsigned int i = 0; i < nr; i++) {
-		b->ns += (double)parts[i].ns / nr;
+		b->ns += (double)(parts[i].end_ns - parts[i].begin_ns) / nr;
+		first = parts[i].begin_ns < first ? parts[i].begin_ns : first;
+		last = parts[i].end_ns > last ? parts[i].end_ns : last;
 		b->events += parts[i].events;
 		b->nvcsw += parts[i].nvcsw;
 		b->nivcsw += parts[i].nivcsw;
@@ -210,6 +212,7 @@ int sample_batch(struct bench_inst *inst, struct producers *producers, struct ba
 		if (parts[i].err)
 			err = parts[i].err;
 	}
+	b->wall_ns = (double)(last - first) * fault_factor(b);
 	b->ns *= fault_factor(b);
 	b->expected = job.per_trigger * job.triggers * nr * bench_executed_per_op(inst, b->arm);
 	if (parts != &one)

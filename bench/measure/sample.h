@@ -37,6 +37,7 @@ struct batch {
 	uint64_t expected; /* events of all producers: asked for, */
 	uint64_t events;   /* and executed */
 	double ns;         /* mean over the producers of the time each took */
+	double wall_ns;    /* from when the first began to when the last was done */
 	uint32_t round;
 	uint8_t arm;       /* enum bench_arm */
 	uint8_t size;      /* enum batch_size */

@@ -40,10 +40,11 @@ static json_t *samples_json(const struct point *pt)
 		const struct batch *b = &pt->batches[i];
 
 		json_array_append_new(
-			list, json_pack("{s:I, s:i, s:s, s:s, s:I, s:I, s:f, s:i, s:b, s:i, s:i, s:i}",
+			list, json_pack("{s:I, s:i, s:s, s:s, s:I, s:I, s:f, s:f, s:i, s:b, s:i, s:i, s:i}",
 					"t", (json_int_t)b->t_ns, "round", (int)b->round, "arm",
 					arms[b->arm], "size", sizes[b->size], "ops", (json_int_t)b->ops,
-					"events", (json_int_t)b->events, "ns", b->ns, "cpu", (int)b->cpu,
+					"events", (json_int_t)b->events, "ns", b->ns, "wall_ns", b->wall_ns,
+					"cpu", (int)b->cpu,
 					"migrated", (int)b->migrated, "nvcsw", (int)b->nvcsw, "nivcsw",
 					(int)b->nivcsw, "steal", (int)b->steal));
 	}

@@ -85,7 +85,7 @@ static void one_trigger(void **state)
 	assert_int_equal(fake.last_ops, 800);
 	assert_int_equal(b.expected, 8000);
 	assert_int_equal(b.events, 8000);
-	assert_true(b.ns > 0 && b.cpu >= 0);
+	assert_true(b.ns > 0 && b.wall_ns == b.ns && b.cpu >= 0);
 }
 
 static void several_triggers(void **state)
@@ -119,6 +119,7 @@ static void producers_run_together(void **state)
 		assert_int_equal(fake.triggers, nr);
 		assert_int_equal(b.events, nr * 8000);
 		assert_int_equal(b.expected, nr * 8000);
+		assert_true(b.wall_ns >= b.ns);
 	}
 	/* … and fewer than there are works as well. */
 	fake = (struct fake){ .wait_for = 2 };

@@ -51,6 +51,7 @@ static void add(struct estimate_input *in, const struct model *m, uint32_t round
 	*b = (struct batch){ .round = round, .arm = arm, .size = size, .ops = ops };
 	b->ns = arm == ARM_TRIGGER ? m->trigger * (double)ops : m->trigger + cost * (double)ops;
 	b->ns *= speed * (1 + m->noise * gauss());
+	b->wall_ns = b->ns;
 }
 
 static void simulate(const struct model *m, struct estimate_input *in)
@@ -111,6 +112,23 @@ static void exact_without_noise(void **state)
 	assert_near(est.rate_mean, 1e3 / (3 + 0.01), 1e-9);
 	assert_true(est.distinguishable);
 	assert_int_equal(est.nr_warnings, 0);
+	estimate_release(&est);
+}
+
+/* Eight producers that take turns on two CPUs: what each needs is one thing, what they do in a second another. */
+static void producers_in_turns(void **state)
+{
+	const struct model m = { .full = 3, .null = 0.5, .trigger = 0, .rounds = 100 };
+	struct estimate_input in;
+	struct estimate est;
+
+	simulate(&m, &in);
+	in.producers = 8;
+	for (size_t i = 0; i < in.nr_batches; i++)
+		batches[i].wall_ns = 4 * batches[i].ns;
+	assert_int_equal(estimate_compute(&in, &est), 0);
+	assert_near(est.value, 2.5, 1e-9);
+	assert_near(est.rate_mean, 2 * 1e3 / 3, 1e-9);
 	estimate_release(&est);
 }
 
@@ -316,6 +334,7 @@ static void preempted_rounds_are_left_out(void **state)
 		if (batches[i].round % 2 && batches[i].arm == ARM_FULL && batches[i].size == SIZE_N) {
 			batches[i].nivcsw = 1;
 			batches[i].ns += 1e7;
+			batches[i].wall_ns += 1e7;
 		}
 	assert_int_equal(estimate_compute(&in, &est), 0);
 	assert_int_equal(est.rounds, 100);
@@ -361,6 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_without_noise), cmocka_unit_test(per_event_of_loops),
+		cmocka_unit_test(producers_in_turns),
 		cmocka_unit_test(executed_more_than_counted), cmocka_unit_test(few_operations),
 		cmocka_unit_test(bare_triggers_win),   cmocka_unit_test(never_negative),
 		cmocka_unit_test(nonlinear_is_gross),  cmocka_unit_test(drift_widens),
