@@ -466,6 +466,7 @@ int bpfu_copy_to_user(uint64_t dst, const void *src, size_t n)
 
 int bpfu_strncpy_from_user(char *dst, uint64_t src, size_t size)
 {
+	char piece[256];
 	size_t done = 0;
 
 	while (done < size) {
@@ -473,11 +474,16 @@ int bpfu_strncpy_from_user(char *dst, uint64_t src, size_t size)
 		size_t n = BPFU_MIN(size - done, 4096 - ((src + done) & 4095));
 		char *nul;
 
-		if (bpfu_copy_from_user(dst + done, src + done, n))
+		/* By way of our own memory: what follows the NUL is not the caller's string. */
+		n = BPFU_MIN(n, sizeof(piece));
+		if (bpfu_copy_from_user(piece, src + done, n))
 			return -EFAULT;
-		nul = memchr(dst + done, '\0', n);
-		if (nul)
-			return nul - dst + 1;
+		nul = memchr(piece, '\0', n);
+		if (nul) {
+			memcpy(dst + done, piece, nul - piece + 1);
+			return done + (nul - piece) + 1;
+		}
+		memcpy(dst + done, piece, n);
 		done += n;
 	}
 	return size;

@@ -22,7 +22,10 @@ void bpfu_uaccess_init(void);
 int bpfu_copy_from_user(void *dst, uint64_t src, size_t n);
 int bpfu_copy_to_user(uint64_t dst, const void *src, size_t n);
 
-/* Copy up to @size bytes with the NUL; returns the length with the NUL, @size if there is none. */
+/*
+ * Copy up to @size bytes with the NUL; returns the length with the NUL, @size if there is none. What
+ * follows the NUL in @dst stays as it was.
+ */
 int bpfu_strncpy_from_user(char *dst, uint64_t src, size_t size);
 
 /*

@@ -237,6 +237,53 @@ static void test_format_verdicts(void **state)
 	}
 }
 
+/* ---- probe_read_str ---- */
+
+/* What a helper writes, and what it leaves alone, of OUT_SIZE bytes. */
+static void check_read_str(int id, const char *text, uint32_t size)
+{
+	uint64_t (*const ours)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) =
+		id == BPF_FUNC_probe_read_kernel_str ? bpfu_helper_probe_read_kernel_str :
+		id == BPF_FUNC_probe_read_user_str   ? bpfu_helper_probe_read_user_str :
+						       bpfu_helper_probe_read_str;
+	static char user[STR_SIZE];
+	struct data mine, his;
+	uint64_t our_ret, their_ret;
+	struct code c = { .cnt = 0 };
+
+	memset(user, 'Z', sizeof(user));
+	memcpy(user, text, strlen(text) + 1);
+	memset(&his, 0, sizeof(his));
+	memcpy(his.bytes + IN, user, STR_SIZE);
+	memset(his.bytes + OUT, 0xee, OUT_SIZE);
+	mine = his;
+	emit_value(&c, 1, data_fd, OUT);
+	emit(&c, BPFU_INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, (int32_t)size));
+	if (id == BPF_FUNC_probe_read_kernel_str)
+		emit_value(&c, 3, data_fd, IN);
+	else
+		emit_imm64(&c, 3, bpfu_u64(user));
+	emit_call(&c, id);
+	assert_int_equal(kern_run(&c, BPF_PROG_TYPE_RAW_TRACEPOINT, &his, &their_ret), 0);
+	our_ret = ours(bpfu_u64(mine.bytes + OUT), size, bpfu_u64(user), 0, 0);
+	if (our_ret != their_ret || memcmp(mine.bytes + OUT, his.bytes + OUT, OUT_SIZE))
+		fail_msg("%d: '%s' into %u: ours %d, kernel %d, or bytes differ", id, text, size,
+			 (int)our_ret, (int)their_ret);
+}
+
+static void test_read_str(void **state)
+{
+	static const int ids[] = { BPF_FUNC_probe_read_str, BPF_FUNC_probe_read_user_str,
+				   BPF_FUNC_probe_read_kernel_str };
+	static const char *const texts[] = { "", "a", "seven..", "eight...", "nine.....",
+					     "a string of thirty characters." };
+
+	for (size_t i = 0; i < BPFU_ARRAY_SIZE(ids); i++)
+		for (size_t t = 0; t < BPFU_ARRAY_SIZE(texts); t++)
+			for (uint32_t size = 0; size <= 40; size++)
+				check_read_str(ids[i], texts[t], size);
+}
+
 /* ---- strtol, strtoul, strncmp ---- */
 
 static const char *const numbers[] = {
@@ -371,7 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_snprintf),  cmocka_unit_test(test_format_verdicts),
 		cmocka_unit_test(test_numbers),	  cmocka_unit_test(test_strncmp),
-		cmocka_unit_test(test_csum_diff),
+		cmocka_unit_test(test_csum_diff), cmocka_unit_test(test_read_str),
 	};
 
 	if (kern_unavailable())

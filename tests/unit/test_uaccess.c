@@ -91,6 +91,9 @@ static void test_strncpy(void **state)
 	memcpy(mem + page - 4, "abc", 4);
 	assert_int_equal(bpfu_strncpy_from_user(buf, bpfu_u64(mem + page - 4), sizeof(buf)), 4);
 	assert_string_equal(buf, "abc");
+	memset(buf, 0xee, sizeof(buf));
+	assert_int_equal(bpfu_strncpy_from_user(buf, bpfu_u64("ab\0behind"), 8), 3);
+	assert_memory_equal(buf, "ab\0\xee\xee", 5); /* nothing of what follows the NUL */
 	mem[page - 1] = 'd';
 	assert_int_equal(bpfu_strncpy_from_user(buf, bpfu_u64(mem + page - 4), sizeof(buf)),
 			 -EFAULT);
