@@ -10,7 +10,7 @@
  *                          pi4 pI4 pi6 pI6              addresses in memory
  *
  * Strings and addresses in memory are read with faults caught; together with the binary arguments
- * they may take ARG_SPACE bytes, as in the kernel.
+ * they may take ARG_SPACE bytes, as in the kernel, else nothing is written.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -41,9 +41,21 @@ struct spec {
 struct out {
 	char *buf;
 	size_t size, len;
-	char args[ARG_SPACE]; /* what the kernel would copy strings to */
+	bool dry;             /* only find out whether there is room for the arguments */
+	char args[ARG_SPACE]; /* what the kernel would copy arguments to */
 	size_t args_used;
 };
+
+/* Room for an argument of @size bytes, words on a boundary of 4. False if too little is left. */
+static bool take_room(struct out *o, size_t size)
+{
+	size_t start = size > 1 ? BPFU_ROUND_UP(o->args_used, 4) : o->args_used;
+
+	if (start + size > ARG_SPACE)
+		return false;
+	o->args_used = start + size;
+	return true;
+}
 
 static bool ends_spec(char c)
 {
@@ -233,13 +245,15 @@ static int out_string(struct out *o, const struct spec *spec, uint64_t addr)
 	return 0;
 }
 
-static void out_ip(struct out *o, const struct spec *spec, uint64_t addr)
+static int out_ip(struct out *o, const struct spec *spec, uint64_t addr)
 {
 	bool plain = spec->letter == 'i'; /* i4 pads with zeros, i6 has no colons */
-	size_t size = spec->ip6 ? 16 : 4, len = 0;
+	size_t room = ARG_SPACE - o->args_used, size = spec->ip6 ? 16 : 4, len = 0;
 	uint8_t ip[16];
 	char text[64];
 
+	if (room < size)
+		return -ENOSPC;
 	if (bpfu_copy_from_user(ip, addr, size))
 		memset(ip, 0, size);
 	for (size_t i = 0; i < size; i++) {
@@ -249,32 +263,39 @@ static void out_ip(struct out *o, const struct spec *spec, uint64_t addr)
 					spec->ip6 ? "%s%02x" : plain ? "%s%03u" : "%s%u",
 					!i || !sep ? "" : spec->ip6 ? ":" : ".", ip[i]);
 	}
-	out_field(o, spec, text, len);
+	/* The text with its NUL is what takes room; it may be cut. */
+	o->args_used += BPFU_MIN(len + 1, room);
+	out_field(o, spec, text, BPFU_MIN(len, room - 1));
+	return 0;
+}
+
+/* An argument that is kept as it is: 0 or -ENOSPC. */
+static int out_value(struct out *o, const struct spec *spec, uint64_t arg)
+{
+	static const size_t size_of[] = { [CONV_INT] = 4, [CONV_LONG] = 8, [CONV_CHAR] = 1,
+					  [CONV_PTR] = 8, [CONV_SYM] = 8 };
+	char c = (char)arg;
+
+	if (!take_room(o, size_of[spec->conv]))
+		return -ENOSPC;
+	if (o->dry)
+		return 0;
+	if (spec->conv == CONV_CHAR)
+		out_field(o, spec, &c, 1);
+	else if (spec->conv == CONV_INT || spec->conv == CONV_LONG)
+		out_int(o, spec, arg);
+	else
+		out_pointer(o, spec, arg);
+	return 0;
 }
 
 static int out_spec(struct out *o, const struct spec *spec, uint64_t arg)
 {
-	char c = (char)arg;
-
-	switch (spec->conv) {
-	case CONV_INT:
-	case CONV_LONG:
-		out_int(o, spec, arg);
-		break;
-	case CONV_CHAR:
-		out_field(o, spec, &c, 1);
-		break;
-	case CONV_STR:
+	if (spec->conv == CONV_STR)
 		return out_string(o, spec, arg);
-	case CONV_PTR:
-	case CONV_SYM:
-		out_pointer(o, spec, arg);
-		break;
-	case CONV_IP:
-		out_ip(o, spec, arg);
-		break;
-	}
-	return 0;
+	if (spec->conv == CONV_IP)
+		return out_ip(o, spec, arg);
+	return out_value(o, spec, arg);
 }
 
 /* Walk over the format; print if @o is not NULL. */
@@ -320,11 +341,18 @@ int bpfu_format_check(const char *fmt, uint32_t fmt_size, uint32_t arg_cnt)
 int bpfu_format(char *buf, size_t size, const char *fmt, uint32_t fmt_size, const uint64_t *args,
 		uint32_t arg_cnt)
 {
-	struct out o = { .buf = buf, .size = size };
-	int err = walk(fmt, fmt_size, NULL, arg_cnt, NULL);
+	struct out o = { .dry = true };
+	int err = walk(fmt, fmt_size, args, arg_cnt, &o);
 
-	if (!err)
-		err = walk(fmt, fmt_size, args, arg_cnt, &o);
+	if (err)
+		return err;
+	o.dry = false;
+	o.buf = buf;
+	o.size = size;
+	o.len = 0;
+	o.args_used = 0;
+	err = walk(fmt, fmt_size, args, arg_cnt, &o);
+	/* A string grew longer meanwhile. */
 	if (err)
 		return err;
 	if (size)

@@ -268,18 +268,28 @@ static void test_trace_printk(void **state)
 	bpfu_set_log_cb(NULL, NULL);
 }
 
-/* Strings of one call share 512 bytes, as in the kernel. */
+/* The arguments of one call share 512 bytes, as in the kernel. */
 static void test_string_space(void **state)
 {
 	static const char fmt[] = "%s%s%s";
 	static char text[400];
 	char out[1024];
 	const uint64_t args[] = { bpfu_u64(text), bpfu_u64(text), bpfu_u64(text) };
+	const uint64_t mixed[] = { bpfu_u64(text), 7, bpfu_u64(text) };
 
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(bpfu_format(out, sizeof(out), fmt, sizeof(fmt), args, 3), -ENOSPC);
 	assert_int_equal(bpfu_format(out, sizeof(out), fmt + 2, sizeof(fmt) - 2, args, 2), 399 + 111);
+	/* And with numbers and addresses as text; lengths are those of Linux 6.18. */
+	assert_int_equal(bpfu_format(out, sizeof(out), "%s%d%s", 7, mixed, 3), 507);
+	assert_int_equal(bpfu_format(out, sizeof(out), "%s%lld%s", 9, mixed, 3), 503);
+	assert_int_equal(bpfu_format(out, sizeof(out), "%s%pi4%s", 9, args, 3), 509);
+	assert_int_equal(bpfu_format(out, sizeof(out), "%s%c%s", 7, mixed, 3), 399 + 1 + 110);
+	/* A failure writes nothing. */
+	memcpy(out, "as it was", 10);
+	assert_int_equal(bpfu_format(out, sizeof(out), fmt, sizeof(fmt), args, 3), -ENOSPC);
+	assert_string_equal(out, "as it was");
 	assert_int_equal(bpfu_format(NULL, 0, "%d", 3, args, 1),
 			 snprintf(out, sizeof(out), "%d", (int)args[0]));
 }
