@@ -24,7 +24,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,8 @@
 #include <unistd.h>
 
 #include "obj/obj.h"
+#include "percpu/lock.h"
+#include "percpu/sys.h"
 #include "util/bits.h"
 
 #define MODE_OF_FILE (-1) /* several open descriptions share the inode */
@@ -46,8 +47,12 @@ struct inode_row {
 	struct inode_row *next; /* in its bucket, or in a list of dropped rows */
 };
 
-/* All of it under fds_lock, row_cnt is also read without. */
-static pthread_mutex_t fds_lock = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * All of it under fds_lock, row_cnt is also read without. A signal handler may look up elements of maps
+ * and close descriptors: what changes the table has signals blocked, and a handler that interrupts a
+ * look-up of its own thread may read the table, too, but leaves closes to be noticed afterwards.
+ */
+static struct bpfu_lock fds_lock;
 static struct inode_row **buckets;
 static uint32_t bucket_cnt;             /* a power of two */
 static _Atomic uint32_t row_cnt;
@@ -56,6 +61,24 @@ static struct inode_row **by_fd;
 static int by_fd_cap;
 static _Atomic pid_t owner;
 static _Atomic uint64_t memfd_dev;      /* device of every memfd, 0: none made yet */
+
+static __thread bool missed_close; /* by a handler, see above */
+
+/* To change the table: 0, or -EBUSY in a handler that interrupted a look-up. */
+static int fds_lock_get(uint64_t *signals)
+{
+	bpfu_signals_block(signals);
+	if (!bpfu_lock(&fds_lock))
+		return 0;
+	bpfu_signals_restore(signals);
+	return -EBUSY;
+}
+
+static void fds_lock_put(const uint64_t *signals)
+{
+	bpfu_unlock(&fds_lock);
+	bpfu_signals_restore(signals);
+}
 
 static struct inode_row **bucket_of(uint64_t ino)
 {
@@ -274,6 +297,7 @@ int bpfu_fd_install_mode(struct bpfu_obj *obj, int mem_fd, int mode)
 {
 	struct inode_row *dropped = NULL;
 	bool taken = false;
+	uint64_t signals;
 	struct stat st;
 	int fd, err;
 
@@ -285,14 +309,18 @@ int bpfu_fd_install_mode(struct bpfu_obj *obj, int mem_fd, int mode)
 		close(fd);
 		return err;
 	}
-	pthread_mutex_lock(&fds_lock);
+	err = fds_lock_get(&signals);
+	if (err) {
+		close(fd);
+		return err;
+	}
 	memfd_dev = st.st_dev;
 	if (!owner)
 		owner = getpid();
 	if (row_cnt >= sweep_at)
 		sweep(&dropped);
 	err = fd_enter(fd, st.st_ino, obj, mem_fd >= 0 ? MODE_OF_FILE : mode, &taken, &dropped);
-	pthread_mutex_unlock(&fds_lock);
+	fds_lock_put(&signals);
 	put_dropped(dropped);
 	if (err) {
 		close(fd);
@@ -310,12 +338,41 @@ int bpfu_fd_install(struct bpfu_obj *obj, int mem_fd)
 
 /* ---- looking descriptors up ---- */
 
-/* What bpfu_fd_peek() found for the call in progress on this thread. */
+/*
+ * What bpfu_fd_peek() found for the call in progress on this thread. A signal handler that calls bpf(2)
+ * drops it and leaves nothing here.
+ */
 static __thread struct {
-	struct bpfu_obj *obj; /* with a reference, NULL: nothing, or taken */
+	_Atomic(struct bpfu_obj *) obj; /* with a reference, NULL: nothing, or taken */
 	int fd;
 	int mode;
 } peeked;
+
+/* A handler closed descriptors while this thread was looking one up. */
+static void notice_closes(void)
+{
+	struct inode_row *dropped = NULL;
+	uint64_t signals;
+
+	if (fds_lock_get(&signals))
+		return;
+	missed_close = false;
+	sweep(&dropped);
+	fds_lock_put(&signals);
+	put_dropped(dropped);
+}
+
+/* With the lock: see that @fd is known to belong to @row. */
+static void note_locked(int fd, struct inode_row *row, struct inode_row **dropped)
+{
+	uint64_t signals;
+
+	if (fd < by_fd_cap && by_fd[fd] == row)
+		return;
+	bpfu_signals_block(&signals);
+	fd_note(fd, row, dropped);
+	bpfu_signals_restore(&signals);
+}
 
 static struct bpfu_obj *fd_look_up(int fd, int *mode)
 {
@@ -323,49 +380,64 @@ static struct bpfu_obj *fd_look_up(int fd, int *mode)
 	struct bpfu_obj *obj = NULL;
 	struct inode_row *row;
 	uint64_t ino;
+	bool nested;
 
 	if (!row_cnt || !memfd_ino(fd, &ino))
 		return NULL;
-	pthread_mutex_lock(&fds_lock);
+	nested = bpfu_lock(&fds_lock) != 0;
 	row = row_find(ino);
 	if (row) {
-		fd_note(fd, row, &dropped);
+		if (!nested)
+			note_locked(fd, row, &dropped);
 		obj = row->obj;
 		*mode = row->mode;
 		bpfu_obj_get(obj);
 	}
-	pthread_mutex_unlock(&fds_lock);
+	if (!nested)
+		bpfu_unlock(&fds_lock);
 	put_dropped(dropped);
+	if (bpfu_unlikely(missed_close) && !nested)
+		notice_closes();
 	if (obj && *mode == MODE_OF_FILE)
 		*mode = fcntl(fd, F_GETFL) & O_ACCMODE;
 	return obj;
 }
 
+static struct bpfu_obj *take_peeked(void)
+{
+	return atomic_exchange_explicit(&peeked.obj, NULL, memory_order_relaxed);
+}
+
 static struct bpfu_obj *fd_get(int fd, int *mode)
 {
-	struct bpfu_obj *obj = peeked.obj;
+	struct bpfu_obj *obj = NULL;
 
-	if (!obj || peeked.fd != fd)
-		return fd_look_up(fd, mode);
-	*mode = peeked.mode;
-	peeked.obj = NULL;
-	return obj;
+	if (peeked.fd == fd) {
+		*mode = peeked.mode;
+		atomic_signal_fence(memory_order_seq_cst);
+		obj = take_peeked();
+	}
+	return obj ? obj : fd_look_up(fd, mode);
 }
 
 bool bpfu_fd_peek(int fd)
 {
+	struct bpfu_obj *obj;
+	int mode = 0;
+
 	bpfu_fd_unpeek();
+	obj = fd_look_up(fd, &mode);
+	/* The object last: a handler may have been here meanwhile. */
 	peeked.fd = fd;
-	peeked.obj = fd_look_up(fd, &peeked.mode);
-	return peeked.obj != NULL;
+	peeked.mode = mode;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&peeked.obj, obj, memory_order_relaxed);
+	return obj != NULL;
 }
 
 void bpfu_fd_unpeek(void)
 {
-	struct bpfu_obj *obj = peeked.obj;
-
-	peeked.obj = NULL;
-	bpfu_obj_put(obj);
+	bpfu_obj_put(take_peeked());
 }
 
 struct bpfu_obj *bpfu_fd_get(int fd)
@@ -407,13 +479,16 @@ static bool is_candidate(int fd, uint64_t *ino)
 void bpfu_fd_closing(int fd)
 {
 	struct inode_row *dropped = NULL;
-	uint64_t ino;
+	uint64_t ino, signals;
 
 	if (!is_candidate(fd, &ino))
 		return;
-	pthread_mutex_lock(&fds_lock);
+	if (fds_lock_get(&signals)) {
+		missed_close = true;
+		return;
+	}
 	fd_forget(fd, &dropped);
-	pthread_mutex_unlock(&fds_lock);
+	fds_lock_put(&signals);
 	put_dropped(dropped);
 }
 
@@ -421,52 +496,62 @@ void bpfu_fd_duped(int old_fd, int new_fd)
 {
 	struct inode_row *dropped = NULL;
 	struct inode_row *row;
-	uint64_t ino;
+	uint64_t ino, signals;
 
 	if (!is_candidate(old_fd, &ino))
 		return;
-	pthread_mutex_lock(&fds_lock);
+	/* Otherwise it is noted at its first use. */
+	if (fds_lock_get(&signals))
+		return;
 	row = row_find(ino);
 	if (row)
 		fd_note(new_fd, row, &dropped);
-	pthread_mutex_unlock(&fds_lock);
+	fds_lock_put(&signals);
 	put_dropped(dropped);
 }
 
 void bpfu_fd_passed(int fd)
 {
 	struct inode_row *row;
-	uint64_t ino;
+	uint64_t ino, signals;
 
 	if (!is_candidate(fd, &ino))
 		return;
-	pthread_mutex_lock(&fds_lock);
+	if (fds_lock_get(&signals))
+		return;
 	row = row_find(ino);
 	if (row)
 		row->passed = true;
-	pthread_mutex_unlock(&fds_lock);
+	fds_lock_put(&signals);
 }
 
 int bpfu_fd_highest(void)
 {
+	uint64_t signals;
 	int fd;
 
-	pthread_mutex_lock(&fds_lock);
+	if (fds_lock_get(&signals))
+		return by_fd_cap - 1;
 	fd = by_fd_cap - 1;
 	while (fd >= 0 && !by_fd[fd])
 		fd--;
-	pthread_mutex_unlock(&fds_lock);
+	fds_lock_put(&signals);
 	return fd;
 }
 
+static bool fork_has_lock; /* false: fork() by a handler that interrupted a look-up */
+
 void bpfu_fd_fork_lock(void)
 {
-	pthread_mutex_lock(&fds_lock);
+	bool locked = !bpfu_lock(&fds_lock);
+
+	fork_has_lock = locked;
 }
 
 void bpfu_fd_fork_unlock(bool child)
 {
 	if (child)
 		owner = getpid();
-	pthread_mutex_unlock(&fds_lock);
+	if (fork_has_lock)
+		bpfu_unlock(&fds_lock);
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "percpu/sys.h"
 #include "util/bits.h"
 #include "util/log.h"
 
@@ -25,8 +26,21 @@ struct id_table {
 	uint32_t last;          /* id given out last */
 };
 
-static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER; /* guards tables */
+/* Guards tables; with signals blocked, as handlers may close descriptors. */
+static pthread_mutex_t ids_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct id_table tables[BPFU_OBJ_KINDS];
+
+static void ids_lock_get(uint64_t *signals)
+{
+	bpfu_signals_block(signals);
+	pthread_mutex_lock(&ids_lock);
+}
+
+static void ids_lock_put(const uint64_t *signals)
+{
+	pthread_mutex_unlock(&ids_lock);
+	bpfu_signals_restore(signals);
+}
 
 /* ---- fork: a child must not inherit locks that other threads held ---- */
 
@@ -180,22 +194,24 @@ static int table_insert(struct id_table *t, struct bpfu_obj *obj)
 
 int bpfu_obj_publish(struct bpfu_obj *obj)
 {
+	uint64_t signals;
 	int err;
 
-	pthread_mutex_lock(&ids_lock);
+	ids_lock_get(&signals);
 	err = table_insert(&tables[obj->kind], obj);
-	pthread_mutex_unlock(&ids_lock);
+	ids_lock_put(&signals);
 	return err;
 }
 
 static void unpublish(struct bpfu_obj *obj)
 {
 	struct id_table *t = &tables[obj->kind];
+	uint64_t signals;
 	uint32_t idx;
 
 	if (!obj->id)
 		return;
-	pthread_mutex_lock(&ids_lock);
+	ids_lock_get(&signals);
 	idx = lower_bound(t, obj->id);
 	t->cnt--;
 	memmove(&t->objs[idx], &t->objs[idx + 1], (t->cnt - idx) * sizeof(*t->objs));
@@ -204,20 +220,21 @@ static void unpublish(struct bpfu_obj *obj)
 		t->objs = NULL;
 		t->cap = 0;
 	}
-	pthread_mutex_unlock(&ids_lock);
+	ids_lock_put(&signals);
 }
 
 struct bpfu_obj *bpfu_obj_by_id(enum bpfu_obj_kind kind, uint32_t id)
 {
 	struct id_table *t = &tables[kind];
 	struct bpfu_obj *obj = NULL;
+	uint64_t signals;
 	uint32_t idx;
 
-	pthread_mutex_lock(&ids_lock);
+	ids_lock_get(&signals);
 	idx = lower_bound(t, id);
 	if (idx < t->cnt && t->objs[idx]->id == id && get_unless_zero(t->objs[idx]))
 		obj = t->objs[idx];
-	pthread_mutex_unlock(&ids_lock);
+	ids_lock_put(&signals);
 	return obj;
 }
 
@@ -225,16 +242,17 @@ int bpfu_obj_next_id(enum bpfu_obj_kind kind, uint32_t start, uint32_t *next)
 {
 	struct id_table *t = &tables[kind];
 	int err = -ENOENT;
+	uint64_t signals;
 	uint32_t idx;
 
 	if (start >= INT_MAX)
 		return err;
-	pthread_mutex_lock(&ids_lock);
+	ids_lock_get(&signals);
 	idx = lower_bound(t, start + 1);
 	if (idx < t->cnt) {
 		*next = t->objs[idx]->id;
 		err = 0;
 	}
-	pthread_mutex_unlock(&ids_lock);
+	ids_lock_put(&signals);
 	return err;
 }

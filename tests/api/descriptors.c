@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Descriptors are descriptors: what dup, fcntl, close_range, fork, a socket and the limit on open
- * files do to them, by every spelling that a program may use.
+ * Descriptors are descriptors: what dup, fcntl, close_range, fork, a socket, a signal and the limit on
+ * open files do to them, by every spelling that a program may use.
  */
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,5 +221,61 @@ static void limit(void)
 		close(fds[--cnt]);
 }
 
+/* ---- signals ---- */
+
+#define SIGNALS 2000
+
+static int shared_map;
+static volatile sig_atomic_t handled, handler_failed;
+
+/* So late that the thread gets on, and each time elsewhere. */
+static void arm_timer(void)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 50 + handled * 7 % 100 };
+
+	setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+/* What is a system call on a kernel may be called by a handler. */
+static void on_alarm(int sig)
+{
+	int saved_errno = errno, copy = dup(shared_map);
+	uint64_t value = 0;
+	uint32_t key = 0;
+
+	if (map_lookup(shared_map, &key, &value) || value != 7 || copy < 0 ||
+	    map_lookup(copy, &key, &value) || close(copy))
+		handler_failed = 1;
+	handled++;
+	errno = saved_errno;
+	if (handled < SIGNALS)
+		arm_timer();
+}
+
+/* A handler looks up, duplicates and closes wherever it interrupts the same. */
+static void signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	uint64_t value = 7, failed = 0;
+	uint32_t key = 0, id;
+
+	shared_map = new_map(&id);
+	expect_ok(map_update(shared_map, &key, &value, BPF_ANY));
+	sigaction(SIGALRM, &action, NULL);
+	arm_timer();
+	while (handled < SIGNALS) {
+		int copy = dup(shared_map);
+
+		failed += copy < 0 || map_lookup(copy, &key, &value) || close(copy);
+		for (int i = 0; i < 10; i++)
+			failed += map_lookup(shared_map, &key, &value) != 0;
+	}
+	expect_eq(failed, 0);
+	expect_eq(handler_failed, 0);
+	expect_alive(id);
+	close(shared_map);
+	expect_gone(id);
+}
+
 API_MAIN(API_TEST(dups), API_TEST(dup_over), API_TEST(ranges), API_TEST(forks),
-	 API_TEST(sockets), API_TEST(limit))
+	 API_TEST(sockets), API_TEST(limit), API_TEST(signals))
