@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "obj/prog.h"
+#include "obj/run.h"
 #include "percpu/sys.h"
 #include "util/bits.h"
 #include "util/log.h"
@@ -46,6 +48,8 @@ static void ids_lock_put(const uint64_t *signals)
 
 static void fork_prepare(void)
 {
+	bpfu_run_fork_lock();
+	bpfu_prog_lock_maps();
 	bpfu_pin_fork_lock();
 	bpfu_fd_fork_lock();
 	pthread_mutex_lock(&ids_lock);
@@ -56,6 +60,8 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&ids_lock);
 	bpfu_fd_fork_unlock(false);
 	bpfu_pin_fork_unlock();
+	bpfu_prog_unlock_maps();
+	bpfu_run_fork_unlock();
 }
 
 static void fork_child(void)
@@ -63,6 +69,8 @@ static void fork_child(void)
 	pthread_mutex_unlock(&ids_lock);
 	bpfu_fd_fork_unlock(true);
 	bpfu_pin_fork_unlock();
+	bpfu_prog_unlock_maps();
+	bpfu_run_fork_unlock();
 }
 
 static void fork_handlers(void)

@@ -18,6 +18,16 @@ int bpfu_run_prepare(struct bpfu_prog *prog)
 	return prog->active ? 0 : -ENOMEM;
 }
 
+void bpfu_run_fork_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void bpfu_run_fork_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
 uint64_t bpfu_run_slow(const struct bpfu_run *run, void *ctx)
 {
 	uint64_t outer = bpfu_attach_cookie, ret;

@@ -23,6 +23,10 @@ struct bpfu_run {
 /* Give @prog what bpfu_run() needs; once, before it is attached. 0 or -ENOMEM. */
 int bpfu_run_prepare(struct bpfu_prog *prog);
 
+/* For the fork handlers (obj.c). */
+void bpfu_run_fork_lock(void);
+void bpfu_run_fork_unlock(void);
+
 static inline struct bpfu_run bpfu_run_of(struct bpfu_prog *prog, uint64_t cookie)
 {
 	return (struct bpfu_run){ prog->func, prog->active, prog, cookie };

@@ -2,13 +2,13 @@
 /* BPF_MAP_CREATE and BPF_MAP_FREEZE. What a type demands of its attributes is map/'s. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "btf/btf.h"
 #include "btf/record.h"
 #include "map/map.h"
+#include "percpu/lock.h"
 #include "syscall/syscall.h"
 
 /* ---- what the BTF of a map must look like ---- */
@@ -244,7 +244,7 @@ int bpfu_cmd_map_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 
 /* ---- freeze ---- */
 
-static pthread_mutex_t freeze_lock = PTHREAD_MUTEX_INITIALIZER; /* one freezer at a time */
+static struct bpfu_lock freeze_lock; /* one freezer at a time */
 
 int bpfu_cmd_map_freeze(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 {
@@ -258,7 +258,10 @@ int bpfu_cmd_map_freeze(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 	if (err)
 		return err;
 	map = bpfu_map_of(obj);
-	pthread_mutex_lock(&freeze_lock);
+	if (bpfu_lock(&freeze_lock)) {
+		bpfu_obj_put(obj);
+		return -EBUSY; /* a handler that interrupted one */
+	}
 	if (map->record)
 		err = -BPFU_ENOTSUPP;
 	else if (map->frozen || mode == O_RDONLY)
@@ -267,7 +270,7 @@ int bpfu_cmd_map_freeze(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		err = -EBUSY;
 	else
 		map->frozen = true;
-	pthread_mutex_unlock(&freeze_lock);
+	bpfu_unlock(&freeze_lock);
 	bpfu_obj_put(obj);
 	return err;
 }

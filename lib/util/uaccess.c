@@ -395,6 +395,29 @@ static bool prev_push(void)
 	return true;
 }
 
+/*
+ * A child must find the locks free and no reader counted of threads that it does not have. Registered
+ * early, hence taken late: nobody who holds one of these waits for another lock.
+ */
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&arm_lock);
+	pthread_mutex_lock(&tables_lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&tables_lock);
+	pthread_mutex_unlock(&arm_lock);
+}
+
+static void fork_child(void)
+{
+	atomic_store(&readers[0], 0);
+	atomic_store(&readers[1], 0);
+	fork_parent();
+}
+
 static void arm(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_fault,
@@ -403,6 +426,7 @@ static void arm(void)
 	pthread_mutex_lock(&arm_lock);
 	if (!atomic_load(&init_done)) {
 		copy_table_init();
+		pthread_atfork(fork_prepare, fork_parent, fork_child);
 		table_add(copy_table, COPY_ACCESSES); /* a slot of the static chunk: cannot fail */
 	}
 	sigemptyset(&sa.sa_mask);

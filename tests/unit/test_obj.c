@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "obj/obj.h"
+#include "obj/prog.h"
 #include "util/bits.h"
 
 struct thing {
@@ -162,14 +163,16 @@ static void test_find_races_with_put(void **state)
 	assert_int_equal(released, 5000);
 }
 
-/* A fork while other threads publish leaves the child with usable tables. */
+/* A fork while other threads publish leaves the child with usable tables, and programs' maps to be had. */
 static void *publisher(void *arg)
 {
 	while (!stop) {
 		struct thing *thing = thing_new(BPFU_OBJ_BTF);
 
 		bpfu_obj_publish(&thing->obj);
+		bpfu_prog_lock_maps();
 		bpfu_obj_put(&thing->obj);
+		bpfu_prog_unlock_maps();
 	}
 	return NULL;
 }
@@ -190,6 +193,8 @@ static void test_fork(void **state)
 
 			alarm(20);
 			bpfu_obj_next_id(BPFU_OBJ_BTF, 0, &id);
+			bpfu_prog_lock_maps();
+			bpfu_prog_unlock_maps();
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -185,6 +186,50 @@ static void test_concurrent_tables(void **state)
 	munmap(mem, 2 * page);
 }
 
+static void *fault_on(void *mem)
+{
+	char buf[8];
+
+	while (!atomic_load(&stop))
+		bpfu_copy_from_user(buf, bpfu_u64(mem), 8);
+	return NULL;
+}
+
+/* A fork while other threads add and remove tables, and look into them, leaves the child with usable ones. */
+static void test_fork(void **state)
+{
+	const struct bpfu_extable_entry table[] = { { 0x900000, 1 } };
+	char *mem = guarded();
+	pthread_t threads[2];
+
+	bpfu_uaccess_init();
+	atomic_store(&stop, false);
+	assert_int_equal(pthread_create(&threads[0], NULL, churn, bpfu_ptr(0x1000)), 0);
+	assert_int_equal(pthread_create(&threads[1], NULL, fault_on, mem + page), 0);
+	for (int i = 0; i < 100; i++) {
+		int status;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			char buf[8];
+
+			alarm(20);
+			if (bpfu_extable_register(table, 1) ||
+			    bpfu_copy_from_user(buf, bpfu_u64(mem + page), 8) != -EFAULT)
+				_exit(1);
+			bpfu_extable_unregister(table);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	munmap(mem, 2 * page);
+}
+
 /* An application's handler that is installed after ours and chains to it. */
 static struct sigaction late_prev;
 static int late_calls;
@@ -233,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_late_chaining_handler),
 		cmocka_unit_test(test_concurrent_tables),
+		cmocka_unit_test(test_fork),
 	};
 
 	page = sysconf(_SC_PAGESIZE);
