@@ -412,7 +412,8 @@ bool bpfu_vrf_stack_const(struct bpfu_env *env, const struct bpfu_reg *reg, uint
 	    byte_of(off) + size > BPFU_SLOT_BYTES)
 		return false;
 	slot = &frame->slot[slot_of(off)];
-	if (byte_of(off) == 0 && bpfu_slot_spill_size(slot) >= size &&
+	/* The kernel does not take a part of a wider number. */
+	if (byte_of(off) == 0 && bpfu_slot_spill_size(slot) == size &&
 	    bpfu_reg_is_const(&slot->reg)) {
 		bpfu_vrf_demand(env, &slot->reg);
 		*value = slot->reg.range.var.value;

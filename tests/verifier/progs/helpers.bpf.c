@@ -112,6 +112,9 @@ CASE(helper_constant_key_of_hash, __failure(EACCES),
      KEY0 "r1 = %[h] ll; call 1; r0 = *(u64 *)(r0 + 0); exit;")
 CASE(helper_constant_key_unaligned_slot, __failure(EACCES),
      "*(u32 *)(r10 - 4) = 3; r2 = r10; r2 += -4; r1 = %[m] ll; call 1; r0 = *(u64 *)(r0 + 0); exit;")
+CASE(helper_constant_key_part_of_number, __failure(EACCES),
+     "*(u64 *)(r10 - 8) = 0; r2 = r10; r2 += -8; r1 = %[m] ll; call 1; r0 = *(u64 *)(r0 + 0); exit;",
+     __msg("R0 invalid mem access 'map_value_or_null'"))
 CASE(helper_constant_key_two_paths, __failure(EACCES),
      "call 7; *(u32 *)(r10 - 8) = 3; if r0 == 0 goto 1f; *(u32 *)(r10 - 8) = 4; 1: r2 = r10; r2 += -8; r1 = %[m] ll; call 1;"
      "r0 = *(u64 *)(r0 + 0); exit;")
