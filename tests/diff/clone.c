@@ -25,6 +25,9 @@ bool clone_possible(const struct diff_case *c, enum clone_form form)
 	/* A prog array holds compiled programs or interpreted ones, not both. */
 	if (c->prog_cnt > 1)
 		return false;
+	/* Calls of kernel functions are what the verifier makes of them. */
+	if (form == CLONE_RAW && c->maps_used & 1u << SLOT_KPTR)
+		return false;
 	return form == CLONE_XLATED || c->type == BPF_PROG_TYPE_SYSCALL ||
 	       c->type == BPF_PROG_TYPE_RAW_TRACEPOINT;
 }

@@ -45,12 +45,37 @@ enum map_slot {
 	SLOT_STACK,
 	SLOT_OF_MAPS,
 	SLOT_PROGS,
+	SLOT_KPTR, /* array of objects' owners (gen_kptr.c) */
 	SLOTS,
 	SLOT_INNER = SLOTS, /* what SLOT_OF_MAPS holds; no program refers to it */
 	SLOT_ALL,
 };
 
 #define OUT_VALUE_SIZE 384
+
+/* What stands for the kernel functions in the imm of a call of one; each side fills in its own ids. */
+enum case_kfunc { KFUNC_OBJ_NEW = 1, KFUNC_OBJ_DROP };
+
+/* Types of the BTF that programs and maps have on each side (side.c): of objects, and of their owners. */
+enum case_type {
+	TYPE_FUNCS = 3,
+	TYPE_OBJECT = TYPE_FUNCS + CASE_SUBPROGS,
+	TYPE_TAG,
+	TYPE_KPTR,
+	TYPE_OWNER,
+	TYPE_INT,
+	TYPE_KEY,
+};
+
+struct case_object {
+	int64_t a;
+	int32_t b, c;
+};
+
+struct case_owner {
+	int64_t n;
+	uint64_t object; /* a kptr */
+};
 
 struct map_spec {
 	uint32_t type; /* enum bpf_map_type, 0: the shape has no such map */
@@ -65,7 +90,7 @@ struct case_prog {
 	uint32_t cnt;
 	uint32_t subprog_start[CASE_SUBPROGS]; /* [0] is 0 */
 	uint32_t subprog_cnt;
-	bool needs_btf; /* has callbacks: func_info wanted */
+	bool needs_btf; /* has callbacks, or makes objects: func_info wanted */
 };
 
 struct diff_case {
@@ -88,6 +113,9 @@ void case_mutate(struct diff_case *c, struct rng *rng);
 
 /* ---- maps.c: what is the same on every side ---- */
 void shape_maps(uint32_t shape, struct map_spec specs[SLOT_ALL]);
+
+/* Leave SLOT_KPTR out of all shapes: a side has no such objects. */
+void shape_forbid_kptr(void);
 
 /* Leave maps of @type out of all shapes from here on: a side does not have them. */
 void shape_forbid(uint32_t type);

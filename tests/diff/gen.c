@@ -327,6 +327,7 @@ static const struct {
 	{ gen_ctx, 8, false },		 { gen_packet, 6, true },
 	{ gen_packet_helper, 3, false }, { gen_if, 16, true },
 	{ gen_loop, 5, true },		 { gen_wide, 4, false },
+	{ gen_kptr, 3, false },
 };
 
 static void gen_stmt(struct gen *g)

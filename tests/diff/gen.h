@@ -78,6 +78,7 @@ struct gen {
 	int loops;	/* loops around us */
 	uint32_t depth; /* frames above us */
 	bool callback;
+	uint32_t objects; /* made so far; a kernel has a few at hand, and then maybe none */
 	uint32_t frame; /* bytes of stack this frame may use; see frame_size() */
 	bool overflow;
 
@@ -146,6 +147,9 @@ void gen_delete(struct gen *g);
 void gen_queue(struct gen *g);
 void gen_masked_helper(struct gen *g);
 void gen_mem_helper(struct gen *g);
+
+/* ---- gen_kptr.c ---- */
+void gen_kptr(struct gen *g);
 
 /* ---- gen_sub.c ---- */
 void gen_subprog_call(struct gen *g);

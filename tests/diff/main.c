@@ -316,6 +316,12 @@ static void probe_maps(void)
 		side_probe_maps(&side);
 		side_close(&side);
 	}
+	/* Kernels before 6.2 have no functions for objects. */
+	if (!side_open(&side, SIDE_KERNEL)) {
+		if (!side_kfunc_id(&side, KFUNC_OBJ_NEW) || !side_kfunc_id(&side, KFUNC_OBJ_DROP))
+			shape_forbid_kptr();
+		side_close(&side);
+	}
 }
 
 static int save(const struct diff_case *c, const char *path)

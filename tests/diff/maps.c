@@ -16,10 +16,16 @@ static const enum bpf_prog_type types[] = {
 };
 
 static uint64_t forbidden; /* 1 << map type */
+static bool no_kptr;
 
 void shape_forbid(uint32_t type)
 {
 	forbidden |= 1ull << type;
+}
+
+void shape_forbid_kptr(void)
+{
+	no_kptr = true;
 }
 
 enum bpf_prog_type shape_prog_type(uint32_t shape)
@@ -49,6 +55,10 @@ void shape_maps(uint32_t shape, struct map_spec specs[SLOT_ALL])
 	specs[SLOT_INNER] = (struct map_spec){ BPF_MAP_TYPE_ARRAY, 4, SIZE(), 2, 0 };
 	specs[SLOT_OF_MAPS] = (struct map_spec){ BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, 2, 0 };
 	specs[SLOT_PROGS] = (struct map_spec){ BPF_MAP_TYPE_PROG_ARRAY, 4, 4, CASE_PROGS + 1, 0 };
+	/* Programs on raw tracepoints cannot make objects. */
+	if (!no_kptr && shape_prog_type(shape) != BPF_PROG_TYPE_RAW_TRACEPOINT)
+		specs[SLOT_KPTR] = (struct map_spec){ BPF_MAP_TYPE_ARRAY, 4,
+						      sizeof(struct case_owner), 2, 0 };
 	if (rng_percent(&rng, 50))
 		specs[SLOT_HASH].flags = BPF_F_NO_PREALLOC;
 	/* Sleepable programs cannot use these. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpfu/bpfu.h"
+#include "helper/helper.h"
 #include "jit/jit.h"
 #include "map/map.h"
 #include "percpu/percpu_alloc.h"
@@ -116,6 +117,10 @@ static bool pack_prog(struct parcel *p, const struct side *side, const struct di
 	memcpy(&p->head.prog[n], prog, sizeof(*prog));
 	p->head.addr_cnt[n] = 0;
 	for (uint32_t i = 0; i < prog->insn_cnt; i++) {
+		/* Kernel functions are numbered by the linker, on each machine its own way. */
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
+		    insns[i].imm >= BPFU_CALL_KFUNC)
+			return false;
 		if (!bpfu_insn_is_ld_imm64(&insns[i]))
 			continue;
 		if (insns[i].src_reg != BPF_PSEUDO_FUNC) {

@@ -8,7 +8,7 @@ static const char *map_name(int32_t slot)
 {
 	static const char *const names[SLOTS] = { "out",	 "array", "hash", "percpu_array",
 						  "percpu_hash", "lru",	  "lpm",  "queue",
-						  "stack",	 "maps",  "progs" };
+						  "stack",	 "maps",  "progs", "kptr" };
 
 	return slot >= 0 && slot < SLOTS ? names[slot] : "?";
 }

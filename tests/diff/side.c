@@ -125,47 +125,6 @@ void side_options(const struct side *side, const struct diff_case *c, uint64_t s
 		fprintf(out, " image=%s", anonymous ? "anonymous" : "auto");
 }
 
-/* ---- BTF: callbacks need func_info, so there are as many static functions as a case can have ----
- */
-
-static int load_btf(struct side *side)
-{
-	struct {
-		struct btf_header hdr;
-		struct btf_type integer;
-		uint32_t encoding;
-		struct btf_type proto;
-		struct btf_type func[CASE_SUBPROGS];
-		char strings[3 + 4 * CASE_SUBPROGS];
-	} __attribute__((packed)) blob;
-	union bpf_attr attr;
-
-	memset(&blob, 0, sizeof(blob));
-	blob.hdr.magic = BTF_MAGIC;
-	blob.hdr.version = BTF_VERSION;
-	blob.hdr.hdr_len = sizeof(blob.hdr);
-	blob.hdr.type_len = offsetof(typeof(blob), strings) - sizeof(blob.hdr);
-	blob.hdr.str_off = blob.hdr.type_len;
-	blob.hdr.str_len = sizeof(blob.strings);
-	blob.integer.name_off = 1;
-	blob.integer.info = BTF_KIND_INT << 24;
-	blob.integer.size = 8;
-	blob.encoding = BTF_INT_SIGNED << 24 | 64;
-	blob.proto.info = BTF_KIND_FUNC_PROTO << 24;
-	blob.proto.type = 1;
-	blob.strings[1] = 'l';
-	for (uint32_t i = 0; i < CASE_SUBPROGS; i++) {
-		blob.func[i].name_off = 3 + 4 * i;
-		blob.func[i].info = BTF_KIND_FUNC << 24; /* vlen 0: static */
-		blob.func[i].type = 2;
-		snprintf(blob.strings + 3 + 4 * i, 4, "f%02u", i);
-	}
-	memset(&attr, 0, sizeof(attr));
-	attr.btf = bpfu_u64(&blob);
-	attr.btf_size = sizeof(blob);
-	return side->bpf(BPF_BTF_LOAD, &attr, sizeof(attr));
-}
-
 /* ---- loading ---- */
 
 static void resolve_maps(struct bpf_insn *insns, uint32_t cnt, const int *fds)
@@ -173,12 +132,20 @@ static void resolve_maps(struct bpf_insn *insns, uint32_t cnt, const int *fds)
 	for (uint32_t i = 0; i < cnt; i++) {
 		if (!bpfu_insn_is_ld_imm64(&insns[i]))
 			continue;
-		if ((insns[i].src_reg == BPF_PSEUDO_MAP_FD ||
-		     insns[i].src_reg == BPF_PSEUDO_MAP_VALUE) &&
-		    (uint32_t)insns[i].imm < SLOTS)
-			insns[i].imm = fds[insns[i].imm];
+		/* A number that is no slot must not happen to be a descriptor of one side. */
+		if (insns[i].src_reg == BPF_PSEUDO_MAP_FD ||
+		    insns[i].src_reg == BPF_PSEUDO_MAP_VALUE)
+			insns[i].imm = (uint32_t)insns[i].imm < SLOTS ? fds[insns[i].imm] : -1;
 		i++;
 	}
+}
+
+static void resolve_kfuncs(struct side *side, struct bpf_insn *insns, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (insns[i].code == (BPF_JMP | BPF_CALL) &&
+		    insns[i].src_reg == BPF_PSEUDO_KFUNC_CALL)
+			insns[i].imm = side_kfunc_id(side, insns[i].imm);
 }
 
 static void last_line(const char *log, char *line, size_t size)
@@ -212,6 +179,7 @@ static int prog_load(struct side *side, const struct diff_case *c, const struct 
 
 	memcpy(insns, p->insns, p->cnt * sizeof(insns[0]));
 	resolve_maps(insns, p->cnt, side->fds[c->shape]);
+	resolve_kfuncs(side, insns, p->cnt);
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = c->type;
 	attr.insns = bpfu_u64(insns);
@@ -221,11 +189,9 @@ static int prog_load(struct side *side, const struct diff_case *c, const struct 
 	if (c->type == BPF_PROG_TYPE_SYSCALL)
 		attr.prog_flags = BPF_F_SLEEPABLE;
 	if (p->needs_btf) {
-		if (side->btf_fd < 0)
-			side->btf_fd = load_btf(side);
 		for (uint32_t i = 0; i < p->subprog_cnt; i++)
-			info[i] = (struct bpf_func_info){ p->subprog_start[i], 3 + i };
-		attr.prog_btf_fd = (uint32_t)side->btf_fd;
+			info[i] = (struct bpf_func_info){ p->subprog_start[i], TYPE_FUNCS + i };
+		attr.prog_btf_fd = (uint32_t)side_btf(side);
 		attr.func_info = bpfu_u64(info);
 		attr.func_info_cnt = p->subprog_cnt;
 		attr.func_info_rec_size = sizeof(info[0]);

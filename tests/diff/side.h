@@ -78,6 +78,12 @@ bool side_run_with(struct side *side, const struct diff_case *c, side_run_fn run
 /* No error and no output. */
 void result_init(struct result *res);
 
+/* ---- BTF (side_btf.c) ---- */
+/* Of programs with callbacks or objects, and of maps with pointers to objects: made once. -errno. */
+int side_btf(struct side *side);
+/* The id on @side of an enum case_kfunc; 0: it has none. */
+int32_t side_kfunc_id(struct side *side, int32_t kfunc);
+
 /* ---- maps of a side (side_maps.c) ---- */
 bool side_maps_build(struct side *side, uint32_t shape);
 

@@ -61,7 +61,7 @@ static int map_op(const struct place *p, int cmd, const void *key, void *value)
 	}
 }
 
-static int map_create(struct side *side, const struct map_spec *spec, int inner_fd)
+static int map_create(struct side *side, const struct map_spec *spec, uint32_t slot, int inner_fd)
 {
 	union bpf_attr attr;
 
@@ -72,6 +72,11 @@ static int map_create(struct side *side, const struct map_spec *spec, int inner_
 	attr.max_entries = spec->max_entries;
 	attr.map_flags = spec->flags;
 	attr.inner_map_fd = (uint32_t)inner_fd;
+	if (slot == SLOT_KPTR) {
+		attr.btf_fd = (uint32_t)side_btf(side);
+		attr.btf_key_type_id = TYPE_KEY;
+		attr.btf_value_type_id = TYPE_OWNER;
+	}
 	return side->bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
@@ -81,6 +86,8 @@ void side_probe_maps(struct side *side)
 	struct map_spec specs[SLOT_ALL];
 	int inner = -1;
 
+	if (!side_kfunc_id(side, KFUNC_OBJ_NEW) || !side_kfunc_id(side, KFUNC_OBJ_DROP))
+		shape_forbid_kptr();
 	shape_maps(1, specs); /* packet programs may use every type */
 	for (int slot = SLOT_ALL - 1; slot >= 0; slot--) {
 		int fd;
@@ -88,7 +95,8 @@ void side_probe_maps(struct side *side)
 		if (!specs[slot].type || probed & 1ull << specs[slot].type)
 			continue;
 		probed |= 1ull << specs[slot].type;
-		fd = map_create(side, &specs[slot], slot == SLOT_OF_MAPS ? inner : 0);
+		fd = map_create(side, &specs[slot], (uint32_t)slot,
+				slot == SLOT_OF_MAPS ? inner : 0);
 		if (fd == -EINVAL)
 			shape_forbid(specs[slot].type);
 		if (slot == SLOT_INNER)
@@ -120,7 +128,8 @@ bool side_maps_build(struct side *side, uint32_t shape)
 		if (!specs[slot].type)
 			continue;
 		fds[slot] =
-			map_create(side, &specs[slot], slot == SLOT_OF_MAPS ? fds[SLOT_INNER] : 0);
+			map_create(side, &specs[slot], (uint32_t)slot,
+				   slot == SLOT_OF_MAPS ? fds[SLOT_INNER] : 0);
 		if (fds[slot] < 0) {
 			fprintf(stderr, "bpfu-diff: %s: cannot create map %d of type %u: %s\n",
 				side->name, slot, specs[slot].type, strerror(-fds[slot]));
@@ -151,7 +160,7 @@ bool side_maps_renew(struct side *side, const struct diff_case *c)
 		return true;
 	shape_maps(c->shape, specs);
 	close(*fd);
-	*fd = map_create(side, &specs[SLOT_PROGS], 0);
+	*fd = map_create(side, &specs[SLOT_PROGS], SLOT_PROGS, 0);
 	if (*fd < 0)
 		fprintf(stderr, "bpfu-diff: kernel: cannot create a prog array: %s\n", strerror(-*fd));
 	return *fd >= 0;
