@@ -9,6 +9,10 @@ in_out "+*call empty_callback"
 in_out "empty_callback: the same"
 in_out "functions * 3 * 3 * +0"
 in_out "call * 3 * 3 * +0"
+expect 0 "$BPFLAB" dump --diff user:inline_helpers=off user kptr-xchg
+in_out "-*call bpf_kptr_xchg#194"
+in_out "+*r0 = r2"
+in_out "+*r0 = atomic64_xchg((u64 \*)(r1 +0), r0)"
 for form in --xlated --jited; do
 	"$BPFLAB" dump $form --json --diff user:inline_percpu=off user arr-inc >d.json
 	json d.json "r[0]['schema'] == 'bpflab.dump-diff/1' and r[0]['summary']['call']['a'] == r[0]['summary']['call']['b'] + 2"
