@@ -162,6 +162,33 @@ SEC("tc") __failure(EACCES) __msg("kptr cannot be accessed indirectly by helper"
 	return bpf_map_update_elem(&m, &key, v, 0);
 }
 
+/* ---- global variables, which are a map's value, too ---- */
+
+/* Hidden: what user space could map must not have such pointers. */
+struct obj __kptr *stash SEC(".data.stash") __hidden;
+
+SEC("tc") __success __retval(11) int global(void *ctx)
+{
+	NEW;
+	o->a = 11;
+	o = bpf_kptr_xchg(&stash, o);
+	if (o)
+		drop(o);
+	o = bpf_kptr_xchg(&stash, NULL);
+	if (!o)
+		return 1;
+	int ret = o->a;
+
+	drop(o);
+	return ret;
+}
+
+SEC("tc") __failure(EACCES) __msg("store to referenced kptr disallowed") int global_store(void *ctx)
+{
+	stash = NULL;
+	return 0;
+}
+
 /* ---- bpf_kptr_xchg() ---- */
 
 #define EXCHANGE(where, what)                                                                      \
@@ -271,4 +298,47 @@ int exchange_variable(void *ctx)
 	asm volatile("" : "+r"(k));
 	EXCHANGE((char *)&v->p + k, o);
 	return 0;
+}
+
+/* ---- types of the kernel ---- */
+
+/* What the kernel takes for its own, and libbpfu for the program's; docs/differences.md. */
+struct task_struct {
+	int pid;
+};
+
+struct task_value {
+	struct task_struct __kptr *task;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct task_value);
+	__uint(max_entries, 1);
+} tasks SEC(".maps");
+
+SEC("tc") __success __retval(4) __kernel(EACCES) int kptr_of_kernel_type(void *ctx)
+{
+	struct task_struct *task = new_of(struct task_struct);
+	__u32 key = 0;
+	struct task_value *v = bpf_map_lookup_elem(&tasks, &key);
+	int ret;
+
+	if (!task)
+		return 8;
+	if (!v) {
+		drop(task);
+		return 9;
+	}
+	task->pid = 4;
+	task = bpf_kptr_xchg(&v->task, task);
+	if (task)
+		drop(task);
+	task = bpf_kptr_xchg(&v->task, NULL);
+	if (!task)
+		return 7;
+	ret = task->pid;
+	drop(task);
+	return ret;
 }
