@@ -215,6 +215,13 @@ static void compare_once(struct comparison *cmp, const struct diff_case *c, stru
 	if (!end_remote(cmp, r, out))
 		return;
 	out->verdict = SAME;
+	for (int i = RES_JIT; i < RESULTS; i++) {
+		if (!r->valid[i] || !r->res[i].interpreted)
+			continue;
+		out->verdict = DIFFERENT;
+		snprintf(out->what, sizeof(out->what), "%s: not compiled", result_names[i]);
+		return;
+	}
 	for (int i = RES_JIT + 1; exec && i < RESULTS; i++) {
 		char what[128];
 

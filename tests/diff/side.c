@@ -10,6 +10,7 @@
 #include "bpfu/bpfu.h"
 #include "jit/image.h"
 #include "map/map.h"
+#include "obj/prog.h"
 #include "util/bits.h"
 #include "util/options.h"
 
@@ -320,9 +321,23 @@ static bool run_all(struct side *side, const struct diff_case *c, const int *fds
 void result_init(struct result *res)
 {
 	res->load_err = res->run_err = 0;
+	res->interpreted = false;
 	res->data_len = res->dump_len = 0;
 	res->retval = 0;
 	res->log[0] = '\0';
+}
+
+/* What the JIT refuses libbpfu interprets, which then would be compared with the interpreter. */
+static bool is_compiled(int prog_fd)
+{
+	struct bpfu_obj *obj;
+	bool jited;
+
+	if (bpfu_fd_get_kind(prog_fd, BPFU_OBJ_PROG, -EINVAL, &obj))
+		return false;
+	jited = bpfu_prog_of(obj)->jited;
+	bpfu_obj_put(obj);
+	return jited;
 }
 
 bool side_run(struct side *side, const struct diff_case *c, struct result *res, uint32_t flags,
@@ -336,6 +351,8 @@ bool side_run(struct side *side, const struct diff_case *c, struct result *res, 
 		fds[i] = prog_load(side, c, &c->progs[i], res, flags & RUN_LOG);
 		if (fds[i] < 0)
 			res->load_err = fds[i];
+		else if (side->kind == SIDE_JIT && !is_compiled(fds[i]))
+			res->interpreted = true;
 	}
 	if (ok && extra && extra->loaded && !res->load_err)
 		extra->loaded(extra->arg, side, c, fds);

@@ -20,6 +20,7 @@ extern const char *const side_names[SIDES];
 struct result {
 	int load_err;  /* 0 or -errno of the first load that failed */
 	char log[256]; /* the log's last line, if asked for */
+	bool interpreted; /* the JIT should have compiled it */
 	int run_err;
 	uint32_t retval;
 	uint32_t data_len;
