@@ -67,7 +67,7 @@ static __thread bool missed_close; /* by a handler, see above */
 /* To change the table: 0, or -EBUSY in a handler that interrupted a look-up. */
 static int fds_lock_get(uint64_t *signals)
 {
-	bpfu_signals_block(signals);
+	bpfu_signals_block_async(signals);
 	if (!bpfu_lock(&fds_lock))
 		return 0;
 	bpfu_signals_restore(signals);
@@ -369,7 +369,7 @@ static void note_locked(int fd, struct inode_row *row, struct inode_row **droppe
 
 	if (fd < by_fd_cap && by_fd[fd] == row)
 		return;
-	bpfu_signals_block(&signals);
+	bpfu_signals_block_async(&signals);
 	fd_note(fd, row, dropped);
 	bpfu_signals_restore(&signals);
 }

@@ -34,7 +34,7 @@ static struct id_table tables[BPFU_OBJ_KINDS];
 
 static void ids_lock_get(uint64_t *signals)
 {
-	bpfu_signals_block(signals);
+	bpfu_signals_block_async(signals);
 	pthread_mutex_lock(&ids_lock);
 }
 

@@ -84,6 +84,20 @@ static inline void bpfu_signals_block(uint64_t *old)
 	bpfu_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)old, sizeof(all), 0, 0);
 }
 
+/*
+ * The same, but for those that an instruction of the thread raises. For code that calls the C library: its
+ * functions may have breakpoints, and the kernel ends a process that meets one with SIGTRAP blocked.
+ */
+static inline void bpfu_signals_block_async(uint64_t *old)
+{
+	static const int sync[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS };
+	uint64_t set = ~0ull;
+
+	for (size_t i = 0; i < sizeof(sync) / sizeof(sync[0]); i++)
+		set &= ~(1ull << (sync[i] - 1));
+	bpfu_sys6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&set, (long)old, sizeof(set), 0, 0);
+}
+
 static inline void bpfu_signals_restore(const uint64_t *old)
 {
 	bpfu_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)old, 0, sizeof(*old), 0, 0);
