@@ -9,9 +9,11 @@
 
 #include <elf.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 
 #include "jit/dwarf.h"
+#include "percpu/sys.h"
 #include "util/bits.h"
 
 #if defined(__aarch64__)
@@ -64,6 +66,24 @@ static void fork_lock(void)
 static void fork_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * With signals blocked, whose handlers may free programs; but SIGTRAP, which gdb's breakpoint raises: were it
+ * blocked, the kernel would take the process's handler away.
+ */
+static void list_lock(uint64_t *signals)
+{
+	const uint64_t blocked = ~(1ull << (SIGTRAP - 1));
+
+	bpfu_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&blocked, (long)signals, sizeof(blocked), 0, 0);
+	pthread_mutex_lock(&lock);
+}
+
+static void list_unlock(const uint64_t *signals)
+{
+	pthread_mutex_unlock(&lock);
+	bpfu_signals_restore(signals);
 }
 
 static void watch_forks(void)
@@ -222,6 +242,7 @@ struct bpfu_gdb_object *bpfu_gdb_add(const struct bpfu_gdb_image *image)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct bpfu_gdb_object *object = calloc(1, sizeof(*object));
 	struct bpfu_bytes file = make_file(image);
+	uint64_t signals;
 
 	if (!object || file.failed) {
 		free(object);
@@ -232,21 +253,23 @@ struct bpfu_gdb_object *bpfu_gdb_add(const struct bpfu_gdb_image *image)
 	object->file = file.data;
 	object->entry.symfile_addr = file.data;
 	object->entry.symfile_size = file.len;
-	pthread_mutex_lock(&lock);
+	list_lock(&signals);
 	insert(&object->entry);
 	tell(&object->entry, JIT_REGISTER);
-	pthread_mutex_unlock(&lock);
+	list_unlock(&signals);
 	return object;
 }
 
 void bpfu_gdb_del(struct bpfu_gdb_object *object)
 {
+	uint64_t signals;
+
 	if (!object)
 		return;
-	pthread_mutex_lock(&lock);
+	list_lock(&signals);
 	take_out(&object->entry);
 	tell(&object->entry, JIT_UNREGISTER);
-	pthread_mutex_unlock(&lock);
+	list_unlock(&signals);
 	free(object->file);
 	free(object);
 }
