@@ -65,23 +65,24 @@ struct list {
 	struct probe *probes[];
 };
 
+/* What thunks with room for so many sessions are about. */
+struct session_thunk {
+	struct bpfu_probes *probes;
+	uint32_t room;           /* sessions */
+	const void *code[2];     /* [lean]; never freed */
+};
+
 struct bpfu_probes {
 	struct bpfu_hook *hook;
 	_Atomic(struct list *) list;
 	_Atomic uint64_t epoch;     /* list->epoch, also readable outside of sections */
 	const void *thunks[BPFU_THUNK_FORMS][2][2]; /* [] [lean] [direct]; never freed */
-	const void *session_thunks[ROOMS][2]; /* [] [lean] */
+	struct session_thunk session_thunks[ROOMS];
 	struct probe *first;        /* latest first */
 	uint32_t cnt, return_cnt;   /* sessions are among the latter */
 	uint32_t place_cnt;         /* of the latter, those with places */
 	uint32_t session_cnt;       /* all programs loaded as such */
 	uint32_t sessions;          /* the numbers that are taken */
-};
-
-/* What a thunk with room for sessions is about; never freed. */
-struct session_thunk {
-	struct bpfu_probes *probes;
-	uint32_t room; /* sessions */
 };
 
 static struct list nothing;   /* what the thunks find where nothing is attached */
@@ -326,22 +327,29 @@ static struct bpfu_thunk thunk_of(struct bpfu_probes *p, enum bpfu_thunk_form fo
 	};
 }
 
-static int session_thunk_new(struct bpfu_probes *p, bool lean, uint32_t room, const void **out)
+static int session_thunk_get(struct bpfu_probes *p, bool lean, const void **out)
 {
-	struct bpfu_thunk thunk = thunk_of(p, BPFU_THUNK_BOTH, lean, false);
-	struct session_thunk *arg = malloc(sizeof(*arg));
-	int err;
+	struct session_thunk *session = p->session_thunks;
+	const void **code;
+	uint32_t i = 0;
+	int err = 0;
 
-	if (!arg)
-		return -ENOMEM;
-	*arg = (struct session_thunk){ p, room };
-	thunk.room = room * sizeof(struct bpfu_session);
-	thunk.arg = arg;
-	thunk.enter = on_enter_session;
-	thunk.leave = on_leave_session;
-	err = bpfu_thunk_make(&thunk, out);
-	if (err)
-		free(arg);
+	while (rooms[i] < bpfu_session_room(p->sessions))
+		i++;
+	session += i;
+	code = &session->code[lean];
+	if (!*code) {
+		struct bpfu_thunk thunk = thunk_of(p, BPFU_THUNK_BOTH, lean, false);
+
+		session->probes = p;
+		session->room = rooms[i];
+		thunk.room = rooms[i] * sizeof(struct bpfu_session);
+		thunk.arg = session;
+		thunk.enter = on_enter_session;
+		thunk.leave = on_leave_session;
+		err = bpfu_thunk_make(&thunk, code);
+	}
+	*out = *code;
 	return err;
 }
 
@@ -360,21 +368,6 @@ static enum bpfu_thunk_form form_of(const struct bpfu_probes *p)
 	if (!p->return_cnt)
 		return BPFU_THUNK_ENTRY;
 	return p->cnt == p->return_cnt && !p->place_cnt ? BPFU_THUNK_EXIT : BPFU_THUNK_BOTH;
-}
-
-static int session_thunk_get(struct bpfu_probes *p, bool lean, const void **out)
-{
-	const void **thunk;
-	uint32_t i = 0;
-	int err = 0;
-
-	while (rooms[i] < bpfu_session_room(p->sessions))
-		i++;
-	thunk = &p->session_thunks[i][lean];
-	if (!*thunk)
-		err = session_thunk_new(p, lean, rooms[i], thunk);
-	*out = *thunk;
-	return err;
 }
 
 static int thunk_get(struct bpfu_probes *p, bool lean, const void **out)
