@@ -34,5 +34,7 @@ unsigned bpfu_call_args(int32_t id)
 		return 5;
 	while (cnt < 5 && helper->arg[cnt] != BPFU_ARG_NONE)
 		cnt++;
+	if (id == BPF_FUNC_get_stackid || id == BPF_FUNC_get_stack)
+		cnt++; /* rewrite/'s */
 	return cnt;
 }

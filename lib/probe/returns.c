@@ -23,6 +23,7 @@
 #include "percpu/sys.h"
 #include "probe/patch.h"
 #include "probe/stub.h"
+#include "util/frames.h"
 #include "util/uaccess.h"
 
 #define STUB_SIZE 16
@@ -233,6 +234,14 @@ int bpfu_return_at(uintptr_t pc)
 	return stubs && off < STUBS_SIZE - STUB_SIZE ? (int)(off / STUB_SIZE) : -1;
 }
 
+/* Where a return to @pc leads in the end. */
+static uint64_t true_return(uint64_t pc)
+{
+	for (int n = 0, at; n < CHAIN_MAX && (at = bpfu_return_at((uintptr_t)pc)) >= 0; n++)
+		pc = *(volatile uint64_t *)&records[at].call.ret;
+	return pc;
+}
+
 void bpfu_return_leave(uint32_t idx, struct bpfu_return *out,
 		       struct bpfu_session sessions[BPFU_SESSIONS_MAX])
 {
@@ -290,8 +299,10 @@ int bpfu_returns_init(void)
 		err = make_stubs();
 		for (uint32_t i = BPFU_RETURNS_MAX; !err && i-- > 0;)
 			give(i);
-		if (!err)
+		if (!err) {
 			pthread_atfork(NULL, NULL, in_child);
+			bpfu_frames_ask_return(true_return);
+		}
 	}
 	pthread_mutex_unlock(&init_lock);
 	return err;

@@ -3,7 +3,7 @@
 #include "probe/thunk.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,41 +13,56 @@
 #include "jit/gdb.h"
 #include "jit/image.h"
 #include "probe/unwind.h"
+#include "util/frames.h"
 #include "util/options.h"
 
-/* ---- names of thunks ---- */
+/* ---- which there are ---- */
 
 struct known {
 	uint64_t start, end;
 	const void *func;
+	bool has_regs;
 	struct known *next;
 };
 
-static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known *known_first;
+static _Atomic(struct known *) known_first; /* only grows, so it is read without a lock */
 
-static void remember(const void *code, uint32_t size, const void *func)
+static const struct known *find(uint64_t addr)
+{
+	const struct known *k = atomic_load(&known_first);
+
+	while (k && (addr < k->start || addr >= k->end))
+		k = k->next;
+	return k;
+}
+
+/* Trampolines are seen in stacks, as the kernel's are. */
+static uint64_t thunk_at(uint64_t pc, bool *hidden)
+{
+	const struct known *k = find(pc);
+
+	*hidden = k && k->has_regs;
+	return k ? k->start : 0;
+}
+
+static void remember(const void *code, uint32_t size, const struct bpfu_thunk *thunk)
 {
 	struct known *k = malloc(sizeof(*k));
 
 	if (!k)
 		return; /* it stays without a name */
-	*k = (struct known){ bpfu_u64(code), bpfu_u64(code) + size, func, NULL };
-	pthread_mutex_lock(&known_lock);
-	k->next = known_first;
-	known_first = k;
-	pthread_mutex_unlock(&known_lock);
+	*k = (struct known){ bpfu_u64(code), bpfu_u64(code) + size, thunk->func, thunk->has_regs,
+			     atomic_load(&known_first) };
+	while (!atomic_compare_exchange_weak(&known_first, &k->next, k))
+		;
+	bpfu_frames_ask_thunk(thunk_at);
 }
 
 int bpfu_code_symbol(uint64_t addr, char *buf, size_t size)
 {
-	const struct bpfu_func *func = NULL;
-	const struct known *k;
+	const struct known *k = find(addr);
+	const struct bpfu_func *func;
 
-	pthread_mutex_lock(&known_lock);
-	for (k = known_first; k && (addr < k->start || addr >= k->end);)
-		k = k->next;
-	pthread_mutex_unlock(&known_lock);
 	if (!k)
 		return -ENOENT;
 	func = bpfu_func_by_addr(k->func);
@@ -101,7 +116,7 @@ int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 	}
 	if (!err) {
 		bpfu_unwind_register(image.rx, size, &frame);
-		remember(image.rx, size, thunk->func);
+		remember(image.rx, size, thunk);
 		if (gdb)
 			tell_debuggers(thunk, image.rx, size, &frame);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Instructions that mean something else to a backend than to the loader: see insn.h. */
+#include "helper/stack.h"
 #include "obj/prog.h"
 #include "prog_type/prog_type.h"
 #include "rewrite/passes.h"
@@ -50,6 +51,24 @@ int bpfu_convert_call(const struct bpf_insn *insn, const struct bpfu_insn_aux *a
 	if (!aux->makes_object)
 		return 0;
 	buf[0] = BPFU_INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0, (int32_t)aux->object_size);
+	buf[1] = *insn;
+	return 2;
+}
+
+/* What rN of a helper's call is besides the program's arguments. */
+int bpfu_fixup_call(const struct bpfu_prog *prog, const struct bpf_insn *insn, struct bpf_insn *buf)
+{
+	uint8_t reg;
+
+	if (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg)
+		return 0;
+	if (insn->imm == BPF_FUNC_get_stackid)
+		reg = BPF_REG_4;
+	else if (insn->imm == BPF_FUNC_get_stack)
+		reg = BPF_REG_5;
+	else
+		return 0;
+	buf[0] = BPFU_INSN(BPF_ALU64 | BPF_MOV | BPF_K, reg, 0, 0, (int32_t)bpfu_stack_kind_of(prog));
 	buf[1] = *insn;
 	return 2;
 }

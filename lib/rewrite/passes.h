@@ -19,10 +19,12 @@ struct bpfu_subprog;
 int bpfu_remove_dead_code(struct bpfu_patch *patch, const struct bpfu_insn_aux *aux);
 
 /*
- * fixup.c: addresses of maps, faulting loads, tail calls: changed in place. Context accesses, and calls
- * that make an object: *@buf gets what replaces the instruction; returns the number, 0 to keep it.
+ * fixup.c: addresses of maps, faulting loads, tail calls: changed in place. Context accesses, calls that make
+ * an object, and calls of helpers that are told more than the program tells them: *@buf gets what replaces
+ * the instruction; returns the number, 0 to keep it.
  */
 void bpfu_fixup_insn(struct bpf_insn *insn, const struct bpfu_insn_aux *aux);
+int bpfu_fixup_call(const struct bpfu_prog *prog, const struct bpf_insn *insn, struct bpf_insn *buf);
 int bpfu_convert_ctx(const struct bpfu_prog *prog, const struct bpf_insn *insn,
 		     const struct bpfu_insn_aux *aux, struct bpf_insn *buf);
 

@@ -66,6 +66,8 @@ static int rewrite_insn(struct bpfu_patch *patch, const struct bpfu_insn_aux *au
 	cnt = bpfu_convert_ctx(patch->prog, insn, &aux[insn_idx], buf);
 	if (!cnt)
 		cnt = bpfu_convert_call(insn, &aux[insn_idx], buf);
+	if (!cnt)
+		cnt = bpfu_fixup_call(patch->prog, insn, buf);
 	if (!cnt && !lost_callback(patch->prog, aux, insn_idx)) {
 		cnt = bpfu_inline_call(patch->prog, subprog, insn, &aux[insn_idx], buf);
 		*has_loop |= cnt && insn->imm == BPF_FUNC_loop;

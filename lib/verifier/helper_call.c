@@ -11,6 +11,7 @@
 #include "btf/record.h"
 #include "helper/bodies.h"
 #include "helper/helper.h"
+#include "helper/stack.h"
 #include "map/map.h"
 #include "prog_type/prog_type.h"
 #include "verifier/env.h"
@@ -606,6 +607,9 @@ static int check_allowed(struct bpfu_env *env, int32_t id, const struct bpfu_hel
 	}
 	if (id == BPF_FUNC_get_attach_cookie || id == BPF_FUNC_tail_call)
 		env->prog->reads_cookie = true;
+	if ((id == BPF_FUNC_get_stackid || id == BPF_FUNC_get_stack) &&
+	    prog->type == BPF_PROG_TYPE_KPROBE)
+		env->prog->ctx_words |= BPFU_STACK_CTX_WORDS;
 	*helper = h;
 	return 0;
 }

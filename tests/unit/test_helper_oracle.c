@@ -272,8 +272,10 @@ static bool takes_function(const struct bpfu_helper *helper)
 /* These look at what an argument says, beyond its kind. */
 static bool has_own_checks(int id)
 {
-	return id == BPF_FUNC_this_cpu_ptr || id == BPF_FUNC_per_cpu_ptr || id == BPF_FUNC_tail_call || id == BPF_FUNC_map_lookup_percpu_elem ||
-	       id == BPF_FUNC_get_func_ip || id == BPF_FUNC_kptr_xchg;
+	return id == BPF_FUNC_this_cpu_ptr || id == BPF_FUNC_per_cpu_ptr ||
+	       id == BPF_FUNC_tail_call || id == BPF_FUNC_map_lookup_percpu_elem ||
+	       id == BPF_FUNC_get_func_ip || id == BPF_FUNC_get_stackid ||
+	       id == BPF_FUNC_kptr_xchg;
 }
 
 /* Programs on functions need one to be loaded for; tests/probe has them. */

@@ -19,6 +19,7 @@
 #define PHASH  BPF_MAP_TYPE_PERCPU_HASH
 #define PARRAY BPF_MAP_TYPE_PERCPU_ARRAY
 #define PROGS  BPF_MAP_TYPE_PROG_ARRAY
+#define STACKS BPF_MAP_TYPE_STACK_TRACE /* tests/api/stack_trace.c has its flags */
 
 static const uint32_t types[] = { HASH, ARRAY, PHASH, PARRAY, PROGS };
 
@@ -91,6 +92,10 @@ static void value_sizes(void **state)
 	check_sizes(PARRAY, 4, 0x80000000u, 1, -E2BIG);
 	check_sizes(PROGS, 4, 8, 1, -EINVAL);
 	check_sizes(PROGS, 4, UINT32_MAX, 1, -EINVAL);
+	check_sizes(STACKS, 4, 8, 1, 0);
+	check_sizes(STACKS, 4, 4, 1, -EINVAL);
+	check_sizes(STACKS, 4, 127 * 8, 1, 0);
+	check_sizes(STACKS, 4, 128 * 8, 1, -EINVAL);
 }
 
 /* Only what is refused before anything is allocated: the kernel's memory is not ours to fill. */
@@ -265,7 +270,7 @@ static void table_is_complete(void **state)
 		if (ops->batch & BPFU_BATCH_LOOKUP_AND_DELETE)
 			assert_non_null(ops->lookup_batch);
 	}
-	assert_int_equal(cnt, BPFU_ARRAY_SIZE(types));
+	assert_int_equal(cnt, BPFU_ARRAY_SIZE(types) + 1); /* STACKS */
 }
 
 static void fields_and_sizes(void **state)
