@@ -46,6 +46,7 @@ enum bench_flags {
 	BENCH_HAS_PROGRAMS = 1u << 8, /* takes --programs */
 	BENCH_LONG_OPS = 1u << 9, /* an operation is thousands of instructions */
 	BENCH_DEAR_PREPARE = 1u << 10, /* prepare() may be dear unless the batch before had the same arm */
+	BENCH_HAS_STACKTRACE = 1u << 11, /* takes --stacktrace */
 };
 
 struct bench_params {
@@ -53,6 +54,7 @@ struct bench_params {
 	uint32_t producers;
 	uint32_t trig_batch_iters; /* 0: a batch is one trigger */
 	uint32_t programs;
+	bool stacktrace; /* the measured program also takes a stack trace */
 };
 
 /* One bench opened on one target with one set of parameters; struct point in suite.h has more. */

@@ -341,6 +341,8 @@ static const struct opt_row option_table[] = {
 	  "1048576", CMD_PARAMS, parse_u32, AT(nr_batch_iters), 1, MAX_BATCH_ITERS },
 	{ 0, "programs", "N", "programs that prog-pack loads and runs (4096)",
 	  "a whole number from 1 to 4096", CMD_PARAMS, parse_u32, AT(programs), 1, 4096 },
+	{ 'g', "stacktrace", NULL, "the programs of the trig-* benches also take a stack trace", NULL, CMD_PARAMS,
+	  parse_flag, AT(stacktrace) },
 	{ 0, "instances", "K", "time the command after -- beside K processes that run programs",
 	  "a whole number from 0 to 1000", CMD_RUN, parse_instances, AT(instances), 0, 1000 },
 	{ 0, "prepare", "COMMAND", "with --instances: run this by sh before each run, untimed",

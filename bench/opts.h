@@ -58,6 +58,7 @@ struct opts {
 	uint32_t trig_batch_iters; /* 0: not given */
 	uint32_t nr_batch_iters;   /* 0: not given */
 	uint32_t programs;         /* 0: not given */
+	bool stacktrace;
 	uint32_t instances;
 	bool has_instances;
 	const char *prepare;

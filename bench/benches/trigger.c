@@ -8,6 +8,7 @@
  * away. There a program stays attached until a batch comes that is not its own, and the schedule puts
  * batches of one arm together (BENCH_DEAR_PREPARE).
  */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -83,14 +84,40 @@ static struct bpf_program *driver_of(const struct bench_inst *inst, bool counts)
 	return counts ? s->skel->progs.trigger_null : s->skel->progs.trigger_driver;
 }
 
+/* Frames of the deepest stack that the programs have taken, one per CPU. */
+static unsigned int frames_taken(const struct trigger_state *s)
+{
+	const struct bpf_map *map = s->skel->maps.stack_heap;
+	size_t words = bpf_map__value_size(map) / sizeof(uint64_t);
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t *stacks = calloc((size_t)(cpus > 0 ? cpus : 0), words * sizeof(*stacks));
+	unsigned int deepest = 0;
+	uint32_t zero = 0;
+
+	if (stacks && !bpf_map_lookup_elem(bpf_map__fd(map), &zero, stacks)) {
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			unsigned int depth = 0;
+
+			while (depth < words && stacks[(size_t)cpu * words + depth])
+				depth++;
+			deepest = depth > deepest ? depth : deepest;
+		}
+	}
+	free(stacks);
+	return deepest;
+}
+
 static void choose_programs(struct bench_inst *inst)
 {
 	const struct trigger_data *data = data_of(inst);
 	struct trigger_state *s = inst->priv;
+	char name[64];
 
+	bpf_map__set_autocreate(s->skel->maps.stack_heap, inst->params.stacktrace);
 	if (!data->prog)
 		return;
-	s->prog = bpf_object__find_program_by_name(s->skel->obj, data->prog);
+	snprintf(name, sizeof(name), "%s%s", data->prog, inst->params.stacktrace ? "_stack" : "");
+	s->prog = bpf_object__find_program_by_name(s->skel->obj, name);
 	bpf_program__set_autoload(s->prog, true);
 	bpf_program__set_autoload(driver_of(inst, false), true);
 	bpf_program__set_autoload(driver_of(inst, true), true);
@@ -133,8 +160,11 @@ static void trigger_note(const struct bench_inst *inst, char *buf, size_t size)
 
 	buf[0] = '\0';
 	if (s->rest)
-		snprintf(buf, size, "%zu other functions had a program, attached in %.3f s",
-			 s->crowd.cnt, s->crowd.attach_s);
+		snprintf(buf, size, "%zu other functions had a program, attached in %.3f s%s",
+			 s->crowd.cnt, s->crowd.attach_s, inst->params.stacktrace ? "; " : "");
+	if (inst->params.stacktrace)
+		snprintf(buf + strlen(buf), size - strlen(buf), "stacks of up to %u frames",
+			 frames_taken(s));
 }
 
 static int load(struct bench_inst *inst, struct errline *e)
@@ -259,12 +289,12 @@ const struct bench bench_trig_kernel_count = {
 };
 
 /* Further arguments are members of struct trigger_data. */
-#define TRIGGER_BENCH(ident, name_, event_, ...)                                                   \
+#define TRIGGER_BENCH_OF(flags_, ident, name_, event_, ...)                                        \
 	const struct bench bench_trig_##ident = {                                                  \
 		.name = name_,                                                                     \
 		.event = event_,                                                                   \
 		.null_is = "the call without a program, and the counting",                         \
-		.flags = TRIGGER_FLAGS,                                                            \
+		.flags = TRIGGER_FLAGS | (flags_),                                                 \
 		.classic_ops = 100,                                                                \
 		.open = trigger_open,                                                              \
 		.close = trigger_close,                                                            \
@@ -276,6 +306,8 @@ const struct bench bench_trig_kernel_count = {
 		.note = trigger_note,                                                              \
 		.data = &(const struct trigger_data){ __VA_ARGS__ },                               \
 	}
+
+#define TRIGGER_BENCH(...) TRIGGER_BENCH_OF(BENCH_HAS_STACKTRACE, __VA_ARGS__)
 
 TRIGGER_BENCH(fentry, "trig-fentry", "entering a fentry program on a called function",
 	      "trigger_fentry");
@@ -302,11 +334,12 @@ TRIGGER_BENCH(kretprobe_multi_all, "trig-kretprobe-multi-all",
 	      "trigger_kretprobe_multi", .rest = "trigger_kretprobe_rest", .rest_returns = true);
 
 /* The benches of private_stack.c, driven by calls of the function that the program is attached to. */
-TRIGGER_BENCH(private_stack, "private-stack-fentry",
-	      "private-stack's function, called by a fentry program on a called function",
-	      "trigger_private_stack");
-TRIGGER_BENCH(no_private_stack, "no-private-stack-fentry",
-	      "the same in a program that may not have a private stack", "trigger_no_private_stack");
+TRIGGER_BENCH_OF(0, private_stack, "private-stack-fentry",
+		 "private-stack's function, called by a fentry program on a called function",
+		 "trigger_private_stack");
+TRIGGER_BENCH_OF(0, no_private_stack, "no-private-stack-fentry",
+		 "the same in a program that may not have a private stack",
+		 "trigger_no_private_stack");
 
 /* ---- without BPF: what calls cost ---- */
 

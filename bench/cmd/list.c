@@ -49,6 +49,8 @@ static json_t *params_json(const struct bench *bench)
 		json_array_append_new(list, json_string("p"));
 	if (batch_option(bench))
 		json_array_append_new(list, json_string(batch_option(bench)));
+	if (bench->flags & BENCH_HAS_STACKTRACE)
+		json_array_append_new(list, json_string("stacktrace"));
 	return list;
 }
 
@@ -99,6 +101,8 @@ static void print_table(enum listed listed)
 			printf("; takes --%s", batch_option(bench));
 		if (bench->flags & BENCH_HAS_PROGRAMS)
 			printf("; takes --programs");
+		if (bench->flags & BENCH_HAS_STACKTRACE)
+			printf("; takes --stacktrace");
 		printf("%s\n", registry_is_quick(i) ? "; in the quick suite" : "");
 	}
 }

@@ -259,6 +259,8 @@ static bool make_args(struct args *a, const struct count_target *t, const char *
 	add_number(a, "--trig-batch-iters", opts->trig_batch_iters);
 	add_number(a, "--nr-batch-iters", opts->nr_batch_iters);
 	add_number(a, "--programs", opts->programs);
+	if (opts->stacktrace)
+		add_word(a, "--stacktrace");
 	for (size_t i = 0; i < opts->sweep.nr; i++) {
 		add_word(a, "--sweep");
 		add_word(a, opts->sweep.items[i]);

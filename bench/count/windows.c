@@ -178,6 +178,8 @@ static json_t *params_json(const struct bench_inst *inst)
 	if (inst->params.trig_batch_iters)
 		json_object_set_new(o, "trig_batch_iters",
 				    json_integer((json_int_t)inst->params.trig_batch_iters));
+	if (inst->params.stacktrace)
+		json_object_set_new(o, "stacktrace", json_true());
 	return o;
 }
 

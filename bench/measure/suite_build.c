@@ -250,6 +250,16 @@ static int fill_values(struct selection *sel, const struct opts *opts, struct er
 	return 0;
 }
 
+/* A switch: what takes it has it, the other benches of the run are as they were. */
+static int check_stacktrace(const struct selection *sel, const struct opts *opts, struct errline *e)
+{
+	for (size_t i = 0; i < sel->nr && opts->stacktrace; i++)
+		if (sel->benches[i]->flags & BENCH_HAS_STACKTRACE)
+			return 0;
+	return opts->stacktrace ? errline_set(e, -EINVAL, "--stacktrace: none of the benches chosen takes it") :
+				  0;
+}
+
 static void make_label(struct point *pt)
 {
 	const struct bench_inst *inst = &pt->inst;
@@ -264,7 +274,9 @@ static void make_label(struct point *pt)
 	if (inst->params.trig_batch_iters)
 		p += snprintf(p, (size_t)(end - p), "/iters=%u", inst->params.trig_batch_iters);
 	if (inst->params.producers > 1)
-		snprintf(p, (size_t)(end - p), "/p=%u", inst->params.producers);
+		p += snprintf(p, (size_t)(end - p), "/p=%u", inst->params.producers);
+	if (inst->params.stacktrace)
+		snprintf(p, (size_t)(end - p), "/stacktrace");
 }
 
 static int add_point(struct suite *s, const struct bench *bench, const struct target *target,
@@ -288,7 +300,7 @@ static int add_point(struct suite *s, const struct bench *bench, const struct ta
 
 /* Every combination of the values that @bench takes, on every target. */
 static int add_points(struct suite *s, const struct selection *sel, const struct bench *bench,
-		      struct errline *e)
+		      bool stacktrace, struct errline *e)
 {
 	const enum sweep_param batch = takes(bench, SWEEP_BATCH) ? SWEEP_BATCH : SWEEP_TRIG;
 	size_t nr[NR_SWEEP_PARAMS];
@@ -305,6 +317,7 @@ static int add_points(struct suite *s, const struct selection *sel, const struct
 			.trig_batch_iters =
 				takes(bench, batch) ? (uint32_t)sel->values[batch][lower % nr[batch]] : 0,
 			.programs = (uint32_t)sel->values[SWEEP_PROGRAMS][c % nr[SWEEP_PROGRAMS]],
+			.stacktrace = stacktrace && bench->flags & BENCH_HAS_STACKTRACE,
 		};
 
 		for (size_t t = 0; t < s->nr_targets && !err; t++)
@@ -329,8 +342,10 @@ static int build_points(struct suite *s, const struct opts *opts, struct errline
 		err = parse_sweep(sel, opts->sweep.items[i], e);
 	if (!err)
 		err = fill_values(sel, opts, e);
+	if (!err)
+		err = check_stacktrace(sel, opts, e);
 	for (size_t i = 0; i < sel->nr && !err; i++)
-		err = add_points(s, sel, sel->benches[i], e);
+		err = add_points(s, sel, sel->benches[i], opts->stacktrace, e);
 	free(sel);
 	return err;
 }

@@ -28,6 +28,43 @@ COUNTERS(null_hits);
 
 #define COUNT_IN(counters) (counters[bpf_get_smp_processor_id() % MAX_CPUS].value += 1)
 
+typedef __u64 stack_trace_t[127]; /* as deep as kernels go by default */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, stack_trace_t);
+} stack_heap SEC(".maps");
+
+static __always_inline void take_stack(void *ctx)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&stack_heap, &zero);
+
+	if (stack)
+		bpf_get_stack(ctx, stack, sizeof(stack_trace_t), 0);
+}
+
+/*
+ * What is attached: the program @name, and for --stacktrace @name_stack. They are two, so that without
+ * the option nothing of it is left in the program, not even a test.
+ */
+#define ATTACHED(sec, name, ret)                                                                   \
+	SEC(sec)                                                                                   \
+	int name(void *ctx)                                                                        \
+	{                                                                                          \
+		COUNT_IN(hits);                                                                    \
+		return ret;                                                                        \
+	}                                                                                          \
+	SEC(sec)                                                                                   \
+	int name##_stack(void *ctx)                                                                \
+	{                                                                                          \
+		COUNT_IN(hits);                                                                    \
+		take_stack(ctx);                                                                   \
+		return ret;                                                                        \
+	}
+
 BENCH_DRIVER(trigger_empty, )
 BENCH_DRIVER(trigger_driver, bpf_get_numa_node_id())
 BENCH_DRIVER(trigger_null, bpf_get_numa_node_id(); COUNT_IN(null_hits))
@@ -39,34 +76,10 @@ extern int bpf_modify_return_test_tp(int nonce) __ksym __weak;
 BENCH_DRIVER_IN(KFUNC_DRIVER, kfunc_driver, bpf_modify_return_test_tp(0))
 BENCH_DRIVER_IN(KFUNC_DRIVER, kfunc_null, bpf_modify_return_test_tp(0); COUNT_IN(null_hits))
 
-SEC("?fmod_ret/bpf_modify_return_test_tp")
-int trigger_fmodret(void *ctx)
-{
-	COUNT_IN(hits);
-	return -22;
-}
-
-SEC("?tp/bpf_test_run/bpf_trigger_tp")
-int trigger_tp(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
-SEC("?raw_tp/bpf_trigger_tp")
-int trigger_rawtp(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
-SEC("?fentry/bpf_get_numa_node_id")
-int trigger_fentry(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
+ATTACHED("?fmod_ret/bpf_modify_return_test_tp", trigger_fmodret, -22)
+ATTACHED("?tp/bpf_test_run/bpf_trigger_tp", trigger_tp, 0)
+ATTACHED("?raw_tp/bpf_trigger_tp", trigger_rawtp, 0)
+ATTACHED("?fentry/bpf_get_numa_node_id", trigger_fentry, 0)
 /* With the event of the benches private-stack and no-private-stack. */
 SEC("?fentry/bpf_get_numa_node_id")
 int trigger_private_stack(void *ctx)
@@ -88,41 +101,11 @@ int trigger_no_private_stack(void *ctx)
 	return 0;
 }
 
-SEC("?fexit/bpf_get_numa_node_id")
-int trigger_fexit(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
-SEC("?kprobe/bpf_get_numa_node_id")
-int trigger_kprobe(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
-SEC("?kretprobe/bpf_get_numa_node_id")
-int trigger_kretprobe(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
-SEC("?kprobe.multi/bpf_get_numa_node_id")
-int trigger_kprobe_multi(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
-SEC("?kretprobe.multi/bpf_get_numa_node_id")
-int trigger_kretprobe_multi(void *ctx)
-{
-	COUNT_IN(hits);
-	return 0;
-}
-
+ATTACHED("?fexit/bpf_get_numa_node_id", trigger_fexit, 0)
+ATTACHED("?kprobe/bpf_get_numa_node_id", trigger_kprobe, 0)
+ATTACHED("?kretprobe/bpf_get_numa_node_id", trigger_kretprobe, 0)
+ATTACHED("?kprobe.multi/bpf_get_numa_node_id", trigger_kprobe_multi, 0)
+ATTACHED("?kretprobe.multi/bpf_get_numa_node_id", trigger_kretprobe_multi, 0)
 /* What lies on every other function while those above are measured (-all). */
 SEC("?kprobe.multi")
 int trigger_kprobe_rest(void *ctx)

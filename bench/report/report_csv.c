@@ -61,14 +61,14 @@ static void put_result(FILE *f, const struct report *r, const struct result *res
 	putc(',', f);
 	if (inst->bench->flags & BENCH_HAS_PROGRAMS)
 		fprintf(f, "%u", inst->params.programs);
-	putc('\n', f);
+	fprintf(f, ",%d\n", inst->params.stacktrace);
 }
 
 int report_csv(FILE *f, const struct report *r)
 {
 	fputs("bench,target,nr_loops,producers,trig_batch_iters,ns_per_op,ci95_lo,ci95_hi,"
 	      "distinguishable,trigger_ns,null_ns,gross_ns,floor_ns,throughput_mean_m,"
-	      "throughput_stddev_m,events_expected,events_counted,rounds,seed,warnings,programs\n", f);
+	      "throughput_stddev_m,events_expected,events_counted,rounds,seed,warnings,programs,stacktrace\n", f);
 	for (size_t i = 0; i < r->nr_results; i++)
 		put_result(f, r, &r->results[i]);
 	return ferror(f) ? -EIO : 0;

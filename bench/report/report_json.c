@@ -27,6 +27,8 @@ json_t *report_json_params(const struct bench_inst *inst)
 	if (inst->params.trig_batch_iters)
 		json_object_set_new(o, "trig_batch_iters",
 				    json_integer((json_int_t)inst->params.trig_batch_iters));
+	if (inst->params.stacktrace)
+		json_object_set_new(o, "stacktrace", json_true());
 	return o;
 }
 

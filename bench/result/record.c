@@ -176,7 +176,9 @@ static void append_members(char *buf, size_t size, json_t *o, const char *first,
 		value = json_object_get(o, next);
 		if (!strcmp(next, "producers") && json_integer_value(value) == 1)
 			continue;
-		if (json_is_string(value))
+		if (json_is_true(value))
+			snprintf(buf + len, size - len, "%s%s", separator, next);
+		else if (json_is_string(value))
 			snprintf(buf + len, size - len, "%s%s=%s", separator, next,
 				 json_string_value(value));
 		else

@@ -53,10 +53,8 @@ static void push(struct stack *s, uint64_t ip)
 /* @f and all that have called it. */
 static void push_all(struct stack *s, struct bpfu_frame *f)
 {
-	do {
-		if (bpfu_frame_code(f) != BPFU_CODE_HIDDEN)
-			push(s, f->pc);
-	} while (s->cnt < s->max && bpfu_frame_next(f));
+	if (s->cnt < s->max)
+		s->cnt = bpfu_frames_put(f, s->ips, s->cnt, s->skip, s->max);
 }
 
 static void push_outside(struct stack *s, struct bpfu_frame *f)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Frames, and the rules that lead from one to the next. Rules are kept in a table of two words per
- * address:
+ * Frames, and the rules that lead from one to the next. Rules are kept in sets of four entries, of two words
+ * each; the latest is the first of its set, so that one look is enough as a rule:
  *
  *      word[0]  address ^ rule
- *      word[1]  rule: kind 3 | code 2 | cfa 24 | fp 16 | ra 16 bits
+ *      word[1]  rule: kind 3 | code 2 | 3 | cfa 24 | fp 16 | ra 16 bits
  *
  * Who reads words that two others have written at the same time finds an address that does not fit, and looks
  * the rule up. Rules stay: what has been unloaded, and something else loaded in its place, may be walked
@@ -22,12 +22,14 @@
 #include "util/inner.h"
 #include "util/uaccess.h"
 
-#define RULES 2048 /* a power of two */
+#define SETS 1024 /* of rules, a power of two */
+#define WAYS 4    /* a cache line */
 #define THUNKS 256
 
 static struct {
 	_Atomic uint64_t word[2];
-} rules[RULES];
+} rules[SETS][WAYS] __attribute__((aligned(64)));
+static _Atomic uint32_t next_way;
 
 static struct {
 	_Atomic uint64_t word[2]; /* address ^ start, start */
@@ -48,53 +50,61 @@ void bpfu_frames_ask_return(uint64_t (*true_return)(uint64_t pc))
 
 /* ---- rules ---- */
 
-struct rule {
-	struct bpfu_cfi cfi;
-	uint8_t code; /* enum bpfu_frame_code */
-};
-
 #define CFA_BITS 24
 
-static uint64_t pack(const struct rule *r)
+static uint64_t pack(const struct bpfu_cfi *cfi, enum bpfu_frame_code code)
 {
-	return (uint64_t)r->cfi.kind | (uint64_t)r->code << 3 |
-	       (uint64_t)(r->cfi.cfa & ((1 << CFA_BITS) - 1)) << 8 |
-	       (uint64_t)(uint16_t)r->cfi.fp << 32 | (uint64_t)(uint16_t)r->cfi.ra << 48;
+	return (uint64_t)cfi->kind | (uint64_t)code << 3 |
+	       (uint64_t)(cfi->cfa & ((1 << CFA_BITS) - 1)) << 8 |
+	       (uint64_t)(uint16_t)cfi->fp << 32 | (uint64_t)(uint16_t)cfi->ra << 48;
 }
 
-static struct rule unpack(uint64_t word)
+static enum bpfu_cfi_kind kind_of(uint64_t rule)
 {
-	return (struct rule){
-		.cfi = {
-			.kind = word & 7,
-			.cfa = (int32_t)(uint32_t)word >> (32 - CFA_BITS),
-			.fp = (int16_t)(word >> 32),
-			.ra = (int16_t)(word >> 48),
-		},
-		.code = word >> 3 & 3,
-	};
+	return rule & 7;
+}
+
+static enum bpfu_frame_code code_of(uint64_t rule)
+{
+	return rule >> 3 & 3;
+}
+
+static int64_t cfa_of(uint64_t rule)
+{
+	return (int32_t)(uint32_t)rule >> (32 - CFA_BITS);
+}
+
+static int64_t fp_of(uint64_t rule)
+{
+	return (int16_t)(rule >> 32);
+}
+
+static int64_t ra_of(uint64_t rule)
+{
+	return (int64_t)rule >> 48;
 }
 
 /* Generated code that calls anything has a frame pointer, and the two words at it. */
 static const struct bpfu_cfi by_frame_pointer = { .kind = BPFU_CFI_FP, .cfa = 16, .fp = -2, .ra = -1 };
 
-static struct rule look_up(uint64_t pc)
+static uint64_t look_up(uint64_t pc)
 {
 	uint64_t (*thunk_at)(uint64_t pc, bool *hidden) = atomic_load(&ask_thunk);
-	struct rule r = { .code = BPFU_CODE_OTHER };
+	enum bpfu_frame_code code = BPFU_CODE_OTHER;
+	struct bpfu_cfi cfi;
 	bool hidden = false;
 
-	if (!bpfu_cfi_find(pc, &r.cfi)) {
-		r.cfi = by_frame_pointer;
+	if (!bpfu_cfi_find(pc, &cfi)) {
+		cfi = by_frame_pointer;
 		if (thunk_at)
 			thunk_at(pc, &hidden);
-		r.code = hidden ? BPFU_CODE_HIDDEN : BPFU_CODE_GENERATED;
+		code = hidden ? BPFU_CODE_HIDDEN : BPFU_CODE_GENERATED;
 	} else if (bpfu_is_inner(pc)) {
-		r.code = BPFU_CODE_INNER;
+		code = BPFU_CODE_INNER;
 	}
-	if (r.cfi.cfa >> (CFA_BITS - 1) != r.cfi.cfa >> 31)
-		r.cfi.kind = BPFU_CFI_END;
-	return r;
+	if (cfi.cfa >> (CFA_BITS - 1) != cfi.cfa >> 31)
+		cfi.kind = BPFU_CFI_END;
+	return pack(&cfi, code);
 }
 
 /*
@@ -114,19 +124,45 @@ static void put(_Atomic uint64_t *word, uint64_t pc, uint64_t value)
 	atomic_store_explicit(&word[1], value, memory_order_relaxed);
 }
 
-static struct rule rule_of(const struct bpfu_frame *f)
+/* What is first in a set goes to one of the other places. */
+static void make_room(size_t set)
+{
+	uint32_t way = 1 + atomic_fetch_add_explicit(&next_way, 1, memory_order_relaxed) % (WAYS - 1);
+	uint64_t rule = atomic_load_explicit(&rules[set][0].word[1], memory_order_relaxed);
+	uint64_t pc = atomic_load_explicit(&rules[set][0].word[0], memory_order_relaxed) ^ rule;
+
+	put(rules[set][way].word, pc, rule);
+}
+
+/* Not inline: hardly ever needed. */
+static __attribute__((noinline)) uint64_t look_further(uint64_t pc, size_t set)
+{
+	uint64_t rule;
+
+	for (int way = 1; way < WAYS; way++) {
+		rule = get(rules[set][way].word, pc);
+		if (rule)
+			return rule;
+	}
+	rule = look_up(pc);
+	make_room(set);
+	put(rules[set][0].word, pc, rule);
+	return rule;
+}
+
+static inline uint64_t rule_of(const struct bpfu_frame *f)
 {
 	/* The call belongs to the frame; what is behind it may be another function. */
-	uint64_t pc = f->exact ? f->pc : f->pc - 1, word;
-	_Atomic uint64_t *at = rules[(pc ^ pc >> 11) % RULES].word;
-	struct rule r;
+	uint64_t pc = f->exact ? f->pc : f->pc - 1, rule;
+	size_t set = (pc * 0x9e3779b97f4a7c15u >> 32) % SETS;
 
-	word = get(at, pc);
-	if (bpfu_likely(word))
-		return unpack(word);
-	r = look_up(pc);
-	put(at, pc, pack(&r));
-	return r;
+	rule = get(rules[set][0].word, pc);
+	return bpfu_likely(rule) ? rule : look_further(pc, set);
+}
+
+enum bpfu_frame_code bpfu_frame_code(const struct bpfu_frame *frame)
+{
+	return code_of(rule_of(frame));
 }
 
 uint64_t bpfu_frame_thunk(const struct bpfu_frame *frame)
@@ -143,11 +179,6 @@ uint64_t bpfu_frame_thunk(const struct bpfu_frame *frame)
 		put(at, frame->pc, start);
 	}
 	return start;
-}
-
-enum bpfu_frame_code bpfu_frame_code(const struct bpfu_frame *frame)
-{
-	return rule_of(frame).code;
 }
 
 /* ---- steps ---- */
@@ -203,51 +234,40 @@ static uint64_t strip(uint64_t pc)
 
 #endif
 
-static bool caller_begins_at(const struct bpfu_frame *f, const struct bpfu_cfi *cfi, uint64_t *cfa)
+static inline bool caller_begins_at(const struct bpfu_frame *f, uint64_t rule, uint64_t *cfa)
 {
-	uint64_t word;
+	enum bpfu_cfi_kind kind = kind_of(rule);
 
-	switch (cfi->kind) {
-	case BPFU_CFI_SP:
-		*cfa = f->sp + (uint64_t)(int64_t)cfi->cfa;
-		break;
-	case BPFU_CFI_FP:
-		*cfa = f->fp + (uint64_t)(int64_t)cfi->cfa;
-		break;
-	case BPFU_CFI_DEREF:
-		if (!read_words(&word, f->fp + (uint64_t)(int64_t)cfi->cfa, 1))
-			return false;
-		*cfa = word;
-		break;
-	default:
+	*cfa = (kind == BPFU_CFI_SP ? f->sp : f->fp) + (uint64_t)cfa_of(rule);
+	if (bpfu_unlikely(kind > BPFU_CFI_FP) &&
+	    (kind != BPFU_CFI_DEREF || !read_words(cfa, *cfa, 1)))
 		return false;
-	}
 	/* Stacks grow downwards; only a leaf of arm64 has no part of one. */
-	return !(*cfa % 8) && (*cfa > f->sp || (*cfa == f->sp && cfi->ra == BPFU_CFI_SAME));
+	return !(*cfa % 8) && (*cfa > f->sp || (*cfa == f->sp && ra_of(rule) == BPFU_CFI_SAME));
 }
 
-static uint64_t slot(uint64_t cfa, int16_t words)
+static uint64_t slot(uint64_t cfa, int64_t words)
 {
-	return cfa + (uint64_t)((int64_t)words * 8);
+	return cfa + (uint64_t)(words * 8);
 }
 
-bool bpfu_frame_next(struct bpfu_frame *f)
+static inline __attribute__((always_inline)) bool next(struct bpfu_frame *f, uint64_t rule)
 {
-	const struct bpfu_cfi cfi = rule_of(f).cfi;
 	uint64_t (*true_return)(uint64_t pc) = atomic_load_explicit(&ask_return, memory_order_relaxed);
+	int64_t fp = fp_of(rule), ra = ra_of(rule);
 	uint64_t cfa, words[2] = { f->fp, f->lr };
 
-	if (cfi.kind == BPFU_CFI_SIGNAL)
+	if (bpfu_unlikely(kind_of(rule) == BPFU_CFI_SIGNAL))
 		return leave_signal(f);
-	if (!caller_begins_at(f, &cfi, &cfa))
+	if (!caller_begins_at(f, rule, &cfa))
 		return false;
-	if (cfi.ra == BPFU_CFI_SAME && !f->exact)
+	if (ra == BPFU_CFI_SAME && !f->exact)
 		return false;
-	if (cfi.fp != BPFU_CFI_SAME && cfi.ra == cfi.fp + 1) { /* as a rule */
-		if (!read_words(words, slot(cfa, cfi.fp), 2))
+	if (fp != BPFU_CFI_SAME && ra == fp + 1) {
+		if (!read_words(words, slot(cfa, fp), 2))
 			return false;
-	} else if ((cfi.fp != BPFU_CFI_SAME && !read_words(&words[0], slot(cfa, cfi.fp), 1)) ||
-		   (cfi.ra != BPFU_CFI_SAME && !read_words(&words[1], slot(cfa, cfi.ra), 1))) {
+	} else if ((fp != BPFU_CFI_SAME && !read_words(&words[0], slot(cfa, fp), 1)) ||
+		   (ra != BPFU_CFI_SAME && !read_words(&words[1], slot(cfa, ra), 1))) {
 		return false;
 	}
 	words[1] = strip(words[1]);
@@ -255,4 +275,25 @@ bool bpfu_frame_next(struct bpfu_frame *f)
 		words[1] = true_return(words[1]);
 	*f = (struct bpfu_frame){ .pc = words[1], .sp = cfa, .fp = words[0] };
 	return f->pc;
+}
+
+bool bpfu_frame_next(struct bpfu_frame *f)
+{
+	return next(f, rule_of(f));
+}
+
+uint32_t bpfu_frames_put(const struct bpfu_frame *from, uint64_t *ips, uint32_t cnt, uint32_t skip, uint32_t max)
+{
+	struct bpfu_frame f = *from; /* in registers */
+	uint64_t rule;
+
+	do {
+		rule = rule_of(&f);
+		if (code_of(rule) == BPFU_CODE_HIDDEN)
+			continue;
+		if (cnt >= skip)
+			ips[cnt - skip] = f.pc;
+		cnt++;
+	} while (cnt < max && next(&f, rule));
+	return cnt;
 }

@@ -30,6 +30,12 @@ enum bpfu_frame_code bpfu_frame_code(const struct bpfu_frame *frame);
 /* Go to the caller. False: there is none, or nothing tells where. */
 bool bpfu_frame_next(struct bpfu_frame *frame);
 
+/*
+ * Note the addresses of @from and its callers, but for hidden code: the @cnt-th and so on, as far as there are
+ * less than @max, of which the first @skip are left out of @ips. The new count; @cnt < @max.
+ */
+uint32_t bpfu_frames_put(const struct bpfu_frame *from, uint64_t *ips, uint32_t cnt, uint32_t skip, uint32_t max);
+
 /* Where the thunk begins that @frame executes; its address if that is no thunk. */
 uint64_t bpfu_frame_thunk(const struct bpfu_frame *frame);
 
