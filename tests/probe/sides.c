@@ -481,7 +481,7 @@ PROBE_APART static long probed_too(long a)
 #define CALL() probed(-5000000000, -2, 9)
 #define RESULT 10000000009
 
-static void call(void)
+static PROBE_APART void call(void)
 {
 	for (int i = 0; i < RUNS; i++)
 		expect_eq(CALL(), RESULT);
@@ -639,6 +639,69 @@ static void kind_usdt(void)
 	sides__destroy(s);
 }
 
+/* ---- stacks ---- */
+
+/* Of the function @ip the @at-th frame is, and its caller's the next. */
+static void expect_frame(int line, const struct stack_seen *s, uint64_t ip, int at)
+{
+	int first = 0;
+
+	expect(line, "frames", s->size >= (at + 2) * 8, 1);
+	while (first < 16 && (s->ips[first] < ip || s->ips[first] >= ip + 32))
+		first++;
+	expect(line, "the function's frame", first, at);
+	expect(line, "its caller's", s->ips[at + 1] && s->ips[at + 1] != s->ips[at], 1);
+}
+
+static void stack_in_kernel(const char *name, int at)
+{
+	struct sides *s = LOAD(true, name, "on_fentry");
+	struct bpf_link *link =
+		attached(bpf_program__attach(bpf_object__find_program_by_name(s->obj, name)));
+
+	run(s->progs.on_fentry);
+	expect_frame(__LINE__, &s->bss->stack, s->bss->stack.ip, at);
+	bpf_link__destroy(link);
+	sides__destroy(s);
+}
+
+static void kind_stack_kprobe(void)
+{
+	stack_in_kernel("stack_of_kprobe", 0);
+}
+
+static void kind_stack_multi(void)
+{
+	stack_in_kernel("stack_of_multi", 0);
+}
+
+/* The program and its trampoline come first. */
+static void kind_stack_fentry(void)
+{
+	stack_in_kernel("stack_of_fentry", 2);
+}
+
+static void kind_stack_fexit(void)
+{
+	stack_in_kernel("stack_of_fexit", 2);
+}
+
+/* The user's: the place itself, and where a function returns to. */
+static void kind_stack_uprobe(void)
+{
+	struct sides *s = LOAD(true, "stack_of_uprobe");
+	struct bpf_link *link = attach_uprobe(s->progs.stack_of_uprobe, false, 0);
+
+	call();
+	expect_eq(s->bss->stack.ips[0], (uintptr_t)probed);
+	bpf_link__destroy(link);
+	link = attach_uprobe(s->progs.stack_of_uprobe, true, 0);
+	call();
+	expect_true(s->bss->stack.ips[0] - (uintptr_t)call < 256);
+	bpf_link__destroy(link);
+	sides__destroy(s);
+}
+
 /* ---- which, and on which side ---- */
 
 static const struct kind {
@@ -665,6 +728,11 @@ static const struct kind {
 	{ "uprobe.multi", kind_uprobe_multi, "uprobe" },
 	{ "uprobe.session", kind_uprobe_session, "uprobe" },
 	{ "usdt", kind_usdt, "uprobe" },
+	{ "stack-kprobe", kind_stack_kprobe, "kprobe" },
+	{ "stack-kprobe.multi", kind_stack_multi, "kprobe" },
+	{ "stack-fentry", kind_stack_fentry, "kprobe" },
+	{ "stack-fexit", kind_stack_fexit, "kprobe" },
+	{ "stack-uprobe", kind_stack_uprobe, "uprobe" },
 };
 
 /* A kernel without kprobes is none for tracing; one that has them has to do all. */

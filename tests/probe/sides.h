@@ -20,4 +20,11 @@ struct seen {
 	__s64 kept;
 };
 
+/* A stack, and what bpf_get_func_ip() said. */
+struct stack_seen {
+	__s64 size; /* bytes, or an error */
+	__u64 ip;
+	__u64 ips[16];
+};
+
 #endif

@@ -81,7 +81,7 @@ pack_tests() {
 		# shellcheck disable=SC2086
 		line "${name/_/-}" 400 $verifier run_objects "/bpflab/files/$(basename "$object")"
 	done
-	for exe in probe_kprobe probe_session probe_tramp probe_tracepoint probe_uprobe probe_usdt probe_steps; do # of libbpfu
+	for exe in probe_kprobe probe_session probe_stack probe_tramp probe_tracepoint probe_uprobe probe_usdt probe_steps; do # of libbpfu
 		program "$tests/tests/probe/$exe"
 		line "${exe/_/-}" 120 $exe jit
 	done

@@ -17,6 +17,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct seen entry, leave;
 struct seen each[SIDES_MANY]; /* of the multi kinds, by cookie */
+struct stack_seen stack;
 __u64 strays;                 /* … and runs with none of their cookies */
 int only_tgid, modified;
 __u64 uninterested; /* which place's session does not want to see returns */
@@ -277,4 +278,43 @@ int BPF_USDT(on_usdt, long a, int b, short c)
 	entry.args[1] = b;
 	entry.args[2] = c;
 	return 0;
+}
+
+/* ---- stacks ---- */
+
+static __always_inline int note_stack(void *ctx, __u64 flags)
+{
+	stack.size = bpf_get_stack(ctx, stack.ips, sizeof(stack.ips), flags);
+	stack.ip = bpf_get_func_ip(ctx);
+	return 0;
+}
+
+SEC("?kprobe/bpf_fentry_test5")
+int stack_of_kprobe(struct pt_regs *ctx)
+{
+	return is_other() ? 0 : note_stack(ctx, 0);
+}
+
+SEC("?kprobe.multi/bpf_fentry_test5")
+int stack_of_multi(struct pt_regs *ctx)
+{
+	return is_other() ? 0 : note_stack(ctx, 0);
+}
+
+SEC("?fentry/bpf_fentry_test6")
+int stack_of_fentry(void *ctx)
+{
+	return is_other() ? 0 : note_stack(ctx, 0);
+}
+
+SEC("?fexit/bpf_fentry_test6")
+int stack_of_fexit(void *ctx)
+{
+	return is_other() ? 0 : note_stack(ctx, 0);
+}
+
+SEC("?uprobe")
+int stack_of_uprobe(struct pt_regs *ctx)
+{
+	return note_stack(ctx, BPF_F_USER_STACK);
 }
