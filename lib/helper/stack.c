@@ -89,7 +89,7 @@ static void push_func(struct stack *s, struct bpfu_frame *f, uint64_t ctx, bool 
 	} while (f->sp <= ctx);
 	/* A thunk calls programs from several places; a stack must not differ by them. */
 	if (!user)
-		push(s, bpfu_frame_thunk(&at));
+		push(s, bpfu_frame_thunk_start(&at));
 	push(s, func);
 	push_all(s, f);
 }

@@ -21,6 +21,7 @@
 struct known {
 	uint64_t start, end;
 	const void *func;
+	uint32_t frame_size; /* above the frame pointer */
 	bool has_regs;
 	struct known *next;
 };
@@ -37,22 +38,34 @@ static const struct known *find(uint64_t addr)
 }
 
 /* Trampolines are seen in stacks, as the kernel's are. */
-static uint64_t thunk_at(uint64_t pc, bool *hidden)
+static bool thunk_at(uint64_t pc, struct bpfu_frame_thunk *out)
 {
 	const struct known *k = find(pc);
 
-	*hidden = k && k->has_regs;
-	return k ? k->start : 0;
+	if (k)
+		*out = (struct bpfu_frame_thunk){ k->start, k->frame_size, k->has_regs };
+	return k;
 }
 
-static void remember(const void *code, uint32_t size, const struct bpfu_thunk *thunk)
+static void remember(const void *code, uint32_t size, const struct bpfu_thunk *thunk,
+		     const struct bpfu_thunk_frame *frame)
 {
 	struct known *k = malloc(sizeof(*k));
 
 	if (!k)
 		return; /* it stays without a name */
-	*k = (struct known){ bpfu_u64(code), bpfu_u64(code) + size, thunk->func, thunk->has_regs,
-			     atomic_load(&known_first) };
+	*k = (struct known){
+		.start = bpfu_u64(code),
+		.end = bpfu_u64(code) + size,
+		.func = thunk->func,
+#if defined(__aarch64__)
+		.frame_size = frame->size,
+#else
+		.frame_size = 16,
+#endif
+		.has_regs = thunk->has_regs,
+		.next = atomic_load(&known_first),
+	};
 	while (!atomic_compare_exchange_weak(&known_first, &k->next, k))
 		;
 	bpfu_frames_ask_thunk(thunk_at);
@@ -116,7 +129,7 @@ int bpfu_thunk_make(const struct bpfu_thunk *thunk, const void **out)
 	}
 	if (!err) {
 		bpfu_unwind_register(image.rx, size, &frame);
-		remember(image.rx, size, thunk);
+		remember(image.rx, size, thunk, &frame);
 		if (gdb)
 			tell_debuggers(thunk, image.rx, size, &frame);
 	}

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "util/uaccess.h"
+
 #if defined(__x86_64__)
 enum { REG_FP = 6, REG_SP = 7, REG_RA = 16 };
 #else
@@ -437,19 +439,49 @@ static void make_rule(const struct state *s, struct bpfu_cfi *out)
 		out->kind = BPFU_CFI_DEREF;
 }
 
+/* What the kernel has signal handlers return to, as it has always been: not every kernel has a table for it. */
+static bool is_sigreturn(uintptr_t pc)
+{
+#if defined(__aarch64__)
+	static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 };
+#else
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+#endif
+	uint8_t there[sizeof(code)];
+
+	return !bpfu_copy_from_user(there, pc, sizeof(there)) && !memcmp(there, code, sizeof(code));
+}
+
+static bool run_table(struct machine *m, const struct header *h, uintptr_t pc)
+{
+	const uint8_t *fde = find_fde(h, pc);
+
+	*m = (struct machine){ .bad = false };
+	return fde && run_fde(m, fde, pc);
+}
+
+#if defined(__aarch64__)
+#define AHEAD 12 /* a landing pad and nops, which gcc has in front of what it describes */
+#else
+#define AHEAD 0
+#endif
+
 bool bpfu_cfi_find(uintptr_t pc, struct bpfu_cfi *out)
 {
-	struct machine m = { .bad = false };
 	const void *start, *hdr;
-	const uint8_t *fde;
+	struct machine m;
+	bool found = false;
 
 	*out = (struct bpfu_cfi){ .kind = BPFU_CFI_END };
 	if (!bpfu_loaded_file(pc, &start, &hdr))
 		return false;
-	fde = hdr ? find_fde(hdr, pc) : NULL;
-	if (fde && run_fde(&m, fde, pc))
+	for (uintptr_t ahead = 0; hdr && !found && ahead <= AHEAD; ahead += 4)
+		found = run_table(&m, hdr, pc + ahead);
+	if (found)
 		make_rule(&m.now, out);
-	if (m.signal)
+	/* @pc may be the byte in front of it. */
+	if ((found && m.signal) ||
+	    (out->kind == BPFU_CFI_END && (is_sigreturn(pc) || is_sigreturn(pc + 1))))
 		out->kind = BPFU_CFI_SIGNAL;
 	return true;
 }

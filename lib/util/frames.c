@@ -35,10 +35,10 @@ static struct {
 	_Atomic uint64_t word[2]; /* address ^ start, start */
 } thunks[THUNKS];
 
-static uint64_t (*_Atomic ask_thunk)(uint64_t pc, bool *hidden);
+static bool (*_Atomic ask_thunk)(uint64_t pc, struct bpfu_frame_thunk *out);
 static uint64_t (*_Atomic ask_return)(uint64_t pc);
 
-void bpfu_frames_ask_thunk(uint64_t (*thunk_at)(uint64_t pc, bool *hidden))
+void bpfu_frames_ask_thunk(bool (*thunk_at)(uint64_t pc, struct bpfu_frame_thunk *out))
 {
 	atomic_store(&ask_thunk, thunk_at);
 }
@@ -84,24 +84,38 @@ static int64_t ra_of(uint64_t rule)
 	return (int64_t)rule >> 48;
 }
 
-/* Generated code that calls anything has a frame pointer, and the two words at it. */
-static const struct bpfu_cfi by_frame_pointer = { .kind = BPFU_CFI_FP, .cfa = 16, .fp = -2, .ra = -1 };
+static bool find_thunk(uint64_t pc, struct bpfu_frame_thunk *out)
+{
+	bool (*thunk_at)(uint64_t pc, struct bpfu_frame_thunk *out) = atomic_load(&ask_thunk);
+
+	return thunk_at && thunk_at(pc, out);
+}
+
+/*
+ * Generated code that calls anything has a frame pointer, at two words: the caller's, and the return address.
+ * They are the last of a program's frame, but on arm64 the first of a thunk's.
+ */
+static enum bpfu_frame_code look_up_generated(uint64_t pc, struct bpfu_cfi *cfi)
+{
+	struct bpfu_frame_thunk thunk = { .size = 16 };
+
+	find_thunk(pc, &thunk);
+	cfi->kind = BPFU_CFI_FP;
+	cfi->cfa = (int32_t)thunk.size;
+	cfi->fp = (int16_t)-(int32_t)(thunk.size / 8);
+	cfi->ra = (int16_t)(cfi->fp + 1);
+	return thunk.hidden ? BPFU_CODE_HIDDEN : BPFU_CODE_GENERATED;
+}
 
 static uint64_t look_up(uint64_t pc)
 {
-	uint64_t (*thunk_at)(uint64_t pc, bool *hidden) = atomic_load(&ask_thunk);
 	enum bpfu_frame_code code = BPFU_CODE_OTHER;
 	struct bpfu_cfi cfi;
-	bool hidden = false;
 
-	if (!bpfu_cfi_find(pc, &cfi)) {
-		cfi = by_frame_pointer;
-		if (thunk_at)
-			thunk_at(pc, &hidden);
-		code = hidden ? BPFU_CODE_HIDDEN : BPFU_CODE_GENERATED;
-	} else if (bpfu_is_inner(pc)) {
+	if (!bpfu_cfi_find(pc, &cfi))
+		code = look_up_generated(pc, &cfi);
+	else if (bpfu_is_inner(pc))
 		code = BPFU_CODE_INNER;
-	}
 	if (cfi.cfa >> (CFA_BITS - 1) != cfi.cfa >> 31)
 		cfi.kind = BPFU_CFI_END;
 	return pack(&cfi, code);
@@ -165,17 +179,14 @@ enum bpfu_frame_code bpfu_frame_code(const struct bpfu_frame *frame)
 	return code_of(rule_of(frame));
 }
 
-uint64_t bpfu_frame_thunk(const struct bpfu_frame *frame)
+uint64_t bpfu_frame_thunk_start(const struct bpfu_frame *frame)
 {
-	uint64_t (*thunk_at)(uint64_t pc, bool *hidden) = atomic_load(&ask_thunk);
 	_Atomic uint64_t *at = thunks[frame->pc % THUNKS].word;
 	uint64_t start = get(at, frame->pc);
-	bool hidden;
+	struct bpfu_frame_thunk thunk;
 
 	if (bpfu_unlikely(!start)) {
-		start = thunk_at ? thunk_at(frame->pc, &hidden) : 0;
-		if (!start)
-			start = frame->pc;
+		start = find_thunk(frame->pc, &thunk) ? thunk.start : frame->pc;
 		put(at, frame->pc, start);
 	}
 	return start;

@@ -37,14 +37,21 @@ bool bpfu_frame_next(struct bpfu_frame *frame);
 uint32_t bpfu_frames_put(const struct bpfu_frame *from, uint64_t *ips, uint32_t cnt, uint32_t skip, uint32_t max);
 
 /* Where the thunk begins that @frame executes; its address if that is no thunk. */
-uint64_t bpfu_frame_thunk(const struct bpfu_frame *frame);
+uint64_t bpfu_frame_thunk_start(const struct bpfu_frame *frame);
+
+/* A thunk: where it begins, how far above the frame pointer its caller's frame does. */
+struct bpfu_frame_thunk {
+	uint64_t start;
+	uint32_t size;
+	bool hidden; /* not to be shown */
+};
 
 /*
- * What others know of generated code; each may be called from signal handlers. @thunk_at: the start of the
- * thunk around @pc, 0 if there is none, and whether it is not to be shown. @true_return: where a return to
- * @pc leads in the end, @pc itself if it is an ordinary address.
+ * What others know of generated code; each may be called from signal handlers. @thunk_at: the thunk around
+ * @pc; false if there is none. @true_return: where a return to @pc leads in the end, @pc itself if it is
+ * an ordinary address.
  */
-void bpfu_frames_ask_thunk(uint64_t (*thunk_at)(uint64_t pc, bool *hidden));
+void bpfu_frames_ask_thunk(bool (*thunk_at)(uint64_t pc, struct bpfu_frame_thunk *out));
 void bpfu_frames_ask_return(uint64_t (*true_return)(uint64_t pc));
 
 /* The frame that called the function that this is expanded in, which gets a frame pointer by it. */

@@ -378,7 +378,7 @@ static void user_stacks(void)
 	size = run(prog, BPF_F_USER_STACK, BUFFER);
 	expect_true(size >= 8 && size <= BUFFER && size % 8 == 0);
 	expect_eq(map_lookup(map, &key, buf), 0);
-	expect_true(buf[0] && buf[0] >> 47 == 0);
+	expect_true(buf[0] && buf[0] >> 48 == 0);
 	size = run(prog, BPF_F_USER_STACK | BPF_F_USER_BUILD_ID, BUFFER);
 	expect_true(size >= 32 && size <= BUFFER && size % 32 == 0);
 	expect_eq(map_lookup(map, &key, files), 0);
