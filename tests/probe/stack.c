@@ -107,6 +107,12 @@ static const char *names_of(const struct stacks *s, const char *last)
 
 #define expect_names(stacks, want) expect_str(__LINE__, names_of(&(stacks), "stack_outer"), want)
 
+static void expect_part(int line, const struct stacks *s, const char *part)
+{
+	if (!strstr(names_of(s, ""), part))
+		expect_str(line, names_of(s, ""), part);
+}
+
 static struct stack *load(const char *name)
 {
 	struct stack *s = stack__open();
@@ -150,8 +156,8 @@ static void on_function(const char *name)
 	/* The program, its trampoline, the function; the interpreter is not a program. */
 	expect_names(s->bss->kernel, interp ? "? stack_probed " CHAIN : "? ? stack_probed " CHAIN);
 	expect_names(s->bss->user, "stack_probed " CHAIN);
-	expect_contains(names_of(&s->bss->user, ""), " main ");
-	expect_contains(names_of(&s->bss->user, ""), " _start");
+	expect_part(__LINE__, &s->bss->user, " main ");
+	expect_part(__LINE__, &s->bss->user, " _start");
 	bpf_link__destroy(link);
 	stack__destroy(s);
 }
@@ -263,7 +269,7 @@ static void test_raw_tp(void)
 	expect_true(link != NULL);
 	call(__LINE__, s, 1);
 	expect_names(s->bss->user, CHAIN);
-	expect_contains(names_of(&s->bss->kernel, "stack_outer"), " " CHAIN);
+	expect_part(__LINE__, &s->bss->kernel, " " CHAIN);
 	if (!interp)
 		expect_eq(names_of(&s->bss->kernel, "stack_outer")[0], '?');
 	bpf_link__destroy(link);
@@ -301,7 +307,7 @@ static void test_nested(void)
 	snprintf(want, sizeof(want), "%s? stack_probed " CHAIN, prefix);
 	expect_names(s->bss->kernel, want);
 	expect_names(s->bss->user, "stack_probed " CHAIN);
-	expect_contains(names_of(&s->bss->user, ""), " main ");
+	expect_part(__LINE__, &s->bss->user, " main ");
 
 	bpf_link__destroy(others[2]);
 	others[2] = bpf_program__attach(u->progs.on_inner_fexit);
@@ -328,16 +334,14 @@ static void test_signal(void)
 {
 	struct stack *s = load("on_fentry");
 	struct bpf_link *link = bpf_program__attach(s->progs.on_fentry);
-	const char *names;
 
 	expect_true(link != NULL);
 	signal(SIGUSR1, stack_on_signal);
 	raise(SIGUSR1);
-	names = names_of(&s->bss->user, "");
-	expect_contains(names, "stack_probed " CHAIN " stack_on_signal ");
+	expect_part(__LINE__, &s->bss->user, "stack_probed " CHAIN " stack_on_signal ");
 	/* Through the handler's frame to what it has interrupted. */
-	expect_contains(names, " main ");
-	expect_contains(names, " _start");
+	expect_part(__LINE__, &s->bss->user, " main ");
+	expect_part(__LINE__, &s->bss->user, " _start");
 	bpf_link__destroy(link);
 	stack__destroy(s);
 }
