@@ -24,11 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "helper/func_ctx.h"
 #include "helper/helper.h"
 #include "insn/opcode.h"
 #include "interp/arith.h"
 #include "interp/mem.h"
 #include "map/map.h"
+#include "obj/patches.h"
 #include "obj/prog.h"
 #include "util/log.h"
 #include "util/uaccess.h"
@@ -173,7 +175,57 @@ static uint64_t call_helper(int32_t id, const uint64_t *regs)
 
 int bpfu_interp_stack_fill = -1;
 
-/* Run the function of @prog that starts at instruction @start with r1 … r5 from @args. */
+static uint64_t run_insns(const struct bpfu_prog *prog, uint32_t start, const uint64_t *args,
+			  struct run *run);
+static uint64_t run_patched(const struct bpfu_prog *prog, const struct bpfu_patches *patches,
+			    uint32_t start, const uint64_t *args, struct run *run);
+
+/*
+ * Run the function of @prog that starts at instruction @start with r1 … r5 from @args, or what is
+ * attached to it.
+ */
+static uint64_t run_func(const struct bpfu_prog *prog, uint32_t start, const uint64_t *args,
+			 struct run *run)
+{
+	const struct bpfu_patches *patches =
+		atomic_load_explicit(&prog->patches, memory_order_acquire);
+
+	return patches ? run_patched(prog, patches, start, args, run) :
+			 run_insns(prog, start, args, run);
+}
+
+static uint64_t run_traced(const struct bpfu_func_patch *patch, const struct bpfu_prog *prog,
+			   uint32_t start, const uint64_t *args, struct run *run)
+{
+	uint64_t words[2 + 5 + 1], *ctx = words + 2;
+
+	memcpy(ctx, args, patch->arg_cnt * sizeof(*args));
+	ctx[BPFU_FUNC_CTX_IP] = patch->ip;
+	ctx[BPFU_FUNC_CTX_CNT] = patch->arg_cnt;
+	ctx[patch->arg_cnt] = 0;
+	patch->enter(patch->trace, ctx);
+	ctx[patch->arg_cnt] = run_insns(prog, start, args, run);
+	patch->leave(patch->trace, ctx);
+	return ctx[patch->arg_cnt];
+}
+
+static uint64_t run_patched(const struct bpfu_prog *prog, const struct bpfu_patches *patches,
+			    uint32_t start, const uint64_t *args, struct run *run)
+{
+	const struct bpfu_func_patch *patch;
+	uint32_t i = 0;
+
+	while (i + 1 < patches->cnt && prog->subprogs[i].start != start)
+		i++;
+	patch = &patches->func[i];
+	if (patch->replacement)
+		return run_func(patch->replacement, 0, args, run);
+	if (patch->trace)
+		return run_traced(patch, prog, start, args, run);
+	return run_insns(prog, start, args, run);
+}
+
+/* The function itself. */
 static uint64_t run_insns(const struct bpfu_prog *prog, uint32_t start, const uint64_t *args,
 			     struct run *run)
 {
@@ -259,8 +311,8 @@ static uint64_t run_insns(const struct bpfu_prog *prog, uint32_t start, const ui
 		case BPFU_OP_CALL:
 			if (insn->src_reg == BPF_PSEUDO_CALL)
 				regs[BPF_REG_0] =
-					run_insns(prog, next - prog->insns + insn->imm,
-						     &regs[BPF_REG_1], run);
+					run_func(prog, next - prog->insns + insn->imm,
+						 &regs[BPF_REG_1], run);
 			else
 				regs[BPF_REG_0] = call_helper(insn->imm, regs);
 			break;
@@ -313,7 +365,7 @@ static uint64_t run_program(void *ctx, const struct bpfu_prog *prog)
 	const uint64_t args[5] = { (uint64_t)(uintptr_t)ctx };
 	struct run run = { 0 };
 
-	return run_insns(prog, 0, args, &run);
+	return run_func(prog, 0, args, &run);
 }
 
 static uint64_t run_callback(const struct bpfu_callback *cb, uint64_t r1, uint64_t r2, uint64_t r3,
@@ -322,7 +374,7 @@ static uint64_t run_callback(const struct bpfu_callback *cb, uint64_t r1, uint64
 	const uint64_t args[5] = { r1, r2, r3, r4, r5 };
 	struct run run = { 0 };
 
-	return run_insns(cb->prog, cb->prog->subprogs[cb->subprog].start, args, &run);
+	return run_func(cb->prog, cb->prog->subprogs[cb->subprog].start, args, &run);
 }
 
 int bpfu_interp_prepare(struct bpfu_prog *prog)
@@ -336,7 +388,7 @@ int bpfu_interp_prepare(struct bpfu_prog *prog)
 						       .prog = prog,
 						       .subprog = i };
 	prog->callbacks = callbacks;
-	prog->func = run_program;
+	prog->func = prog->own_func = run_program;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "jit/facts.h"
 #include "jit/layout.h"
 #include "jit/private_stack.h"
+#include "obj/patches.h"
 #include "obj/prog.h"
 
 struct bpfu_jit_image;
@@ -33,6 +34,7 @@ struct bpfu_jit_ctx {
 	struct bpfu_prog blind;       /* what ->prog points to if it is hardened */
 	uint32_t *blind_start;        /* index in it of each of the program's instructions, or NULL */
 	uint32_t orig_cnt;            /* of the program's instructions */
+	const struct bpfu_patches *patches; /* of functions that are replaced or traced, or NULL */
 	struct bpfu_jit_target target;
 	struct bpfu_facts facts;
 	struct bpfu_private_stack private_stack;
@@ -51,7 +53,7 @@ struct bpfu_jit_backend {
 
 	/*
 	 * Lower the whole program into ctx->layout: per function bpfu_layout_func(), then the labels
-	 * of all its instructions and the two of the function. 0, -ENOMEM, -EINVAL (an instruction it
+	 * of all its instructions and the three of the function. 0, -ENOMEM, -EINVAL (an instruction it
 	 * does not know). Errors of the layout are looked at by the driver.
 	 */
 	int (*lower)(struct bpfu_jit_ctx *ctx);
@@ -61,17 +63,30 @@ struct bpfu_jit_backend {
 
 /*
  * Labels of function @f. native: callable with the C convention of five 64-bit arguments; what
- * prog->func and callback values point to. direct: where BPF-to-BPF calls and (function 0) tail
- * calls go.
+ * prog->func and callback values point to. direct: where BPF-to-BPF calls go. body: the same, but past what
+ * is run before and after the function; where (function 0) tail calls go.
  */
 static inline uint32_t bpfu_jit_native_label(const struct bpfu_jit_ctx *ctx, uint32_t f)
 {
-	return ctx->insn_cnt + 1 + 2 * f;
+	return ctx->insn_cnt + 1 + 3 * f;
 }
 
 static inline uint32_t bpfu_jit_direct_label(const struct bpfu_jit_ctx *ctx, uint32_t f)
 {
-	return ctx->insn_cnt + 2 + 2 * f;
+	return ctx->insn_cnt + 2 + 3 * f;
+}
+
+static inline uint32_t bpfu_jit_body_label(const struct bpfu_jit_ctx *ctx, uint32_t f)
+{
+	return ctx->insn_cnt + 3 + 3 * f;
+}
+
+/* What is attached to function @f; NULL: nothing. */
+static inline const struct bpfu_func_patch *bpfu_jit_patch(const struct bpfu_jit_ctx *ctx, uint32_t f)
+{
+	const struct bpfu_func_patch *patch = ctx->patches ? &ctx->patches->func[f] : NULL;
+
+	return patch && bpfu_func_is_patched(patch) ? patch : NULL;
 }
 
 /* True if C enters function @f and it needs a segment of private stack (private_stack.h). */

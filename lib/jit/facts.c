@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "helper/helper.h"
+#include "obj/patches.h"
 #include "obj/prog.h"
 
 #define MAX_SWEEPS 12
@@ -321,7 +322,8 @@ uint16_t bpfu_facts_call_args(const struct bpfu_facts *facts, const struct bpf_i
 	/* Functions that call each other in turn do not get past the verifier. */
 	if (callee->solved != BPFU_SOLVED)
 		return CALL_ARGS;
-	return (facts->live_in[callee->start] & CALL_ARGS) | (callee->address_taken ? CALLBACK_ARGS : 0);
+	return (facts->live_in[callee->start] & CALL_ARGS) | callee->patch_args |
+	       (callee->address_taken ? CALLBACK_ARGS : 0);
 }
 
 static void solve_live(struct bpfu_facts *facts, struct bpfu_func_facts *func,
@@ -603,6 +605,21 @@ int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint
 	if (tail)
 		spread_tail_reach(facts, prog->insns);
 	return 0;
+}
+
+void bpfu_facts_patch(struct bpfu_facts *facts, const struct bpf_insn *insns,
+		      const struct bpfu_patches *patches)
+{
+	for (uint32_t f = 0; f < facts->func_cnt; f++) {
+		const struct bpfu_func_patch *patch = &patches->func[f];
+
+		if (!bpfu_func_is_patched(patch))
+			continue;
+		facts->funcs[f].patch_args = (uint16_t)(((2u << patch->arg_cnt) - 1) & CALL_ARGS);
+		if (patch->replacement && patch->replacement->subprogs[0].tail_call_reachable)
+			facts->funcs[f].tail_reach = true;
+	}
+	spread_tail_reach(facts, insns);
 }
 
 void bpfu_facts_solve(struct bpfu_facts *facts, const struct bpf_insn *insns, bool zext)

@@ -12,6 +12,7 @@
 #include "insn/insn.h"
 #include "util/bits.h"
 
+struct bpfu_patches;
 struct bpfu_prog;
 
 #define BPFU_JIT_REGS (BPFU_REG_AX + 1) /* r0 … r10, and what blinding computes constants in */
@@ -30,6 +31,7 @@ struct bpfu_func_facts {
 	uint32_t end;
 	uint32_t stack;               /* bytes of the BPF frame */
 	uint16_t used;                /* registers that occur, bit per register */
+	uint16_t patch_args;          /* registers that what is attached to it reads */
 	bool has_call;                /* helpers or functions */
 	bool has_tail_call;
 	bool tail_reach;              /* it or a function it calls makes tail calls */
@@ -67,6 +69,10 @@ struct bpfu_facts {
  */
 int bpfu_facts_init(struct bpfu_facts *facts, const struct bpfu_prog *prog, uint32_t reg_cnt);
 void bpfu_facts_release(struct bpfu_facts *facts);
+
+/* What @patches attaches to functions reads their arguments, and may make tail calls. Before solving. */
+void bpfu_facts_patch(struct bpfu_facts *facts, const struct bpf_insn *insns,
+		      const struct bpfu_patches *patches);
 
 /*
  * What the registers do; zext_in only if @zext. Once, after bpfu_facts_init(); @insns may differ from the program's in that

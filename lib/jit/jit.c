@@ -124,8 +124,8 @@ static int blind(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog)
 
 /* Facts, lowering and layout: after this, ctx->layout can be written. */
 static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
-		    const struct bpfu_jit_backend *backend, const struct bpfu_jit_target *target,
-		    bool to_run)
+		    const struct bpfu_patches *patches, const struct bpfu_jit_backend *backend,
+		    const struct bpfu_jit_target *target, bool to_run)
 {
 	int err;
 
@@ -142,9 +142,12 @@ static int ctx_init(struct bpfu_jit_ctx *ctx, const struct bpfu_prog *prog,
 	ctx->insn_cnt = prog->insn_cnt;
 	ctx->simplified = NULL;
 	ctx->target = *target;
+	ctx->patches = patches;
 	err = bpfu_facts_init(&ctx->facts, prog, ctx->blind_start ? BPFU_JIT_REGS : BPFU_MAX_REG);
 	if (err)
 		goto err_blind;
+	if (patches)
+		bpfu_facts_patch(&ctx->facts, prog->insns, patches);
 	/* Of blinded constants nothing may be concluded. */
 	err = ctx->blind_start ? 0 : simplify(ctx);
 	if (err)
@@ -205,7 +208,7 @@ int bpfu_jit_generate(const struct bpfu_prog *prog, const struct bpfu_jit_backen
 		bpfu_jit_target_init(&host, backend);
 		target = &host;
 	}
-	err = ctx_init(&ctx, prog, backend, target, false);
+	err = ctx_init(&ctx, prog, NULL, backend, target, false);
 	if (err)
 		return err;
 	code->size = ctx.layout.size;
@@ -321,30 +324,34 @@ static struct bpfu_jit_debug *debug_new(const struct bpfu_jit_ctx *ctx)
 	return debug;
 }
 
-static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backend,
-		   const struct bpfu_jit_target *target)
+static void *label_addr(const struct bpfu_jit_ctx *ctx, const struct bpfu_jit_image *jit,
+			uint32_t label)
+{
+	return jit->code + bpfu_layout_label_off(&ctx->layout, label);
+}
+
+/* Make an image of @prog in @out. */
+static int build(const struct bpfu_prog *prog, const struct bpfu_patches *patches,
+		 const struct bpfu_jit_backend *backend, const struct bpfu_jit_target *target,
+		 struct bpfu_jit_variant *out)
 {
 	struct bpfu_jit_image *jit;
 	struct bpfu_jit_ctx ctx;
-	int err = ctx_init(&ctx, prog, backend, target, true);
+	int err = ctx_init(&ctx, prog, patches, backend, target, true);
 
 	if (err)
 		return err;
 	jit = image_new(&ctx);
 	err = jit ? image_write(jit, &ctx, backend) : -ENOMEM;
 	if (!err) {
-		const uint8_t *func = jit->code + bpfu_layout_label_off(
-			&ctx.layout, bpfu_jit_native_label(&ctx, 0));
-		uint8_t *tail = jit->code + bpfu_layout_label_off(
-			&ctx.layout, bpfu_jit_direct_label(&ctx, 0));
-
 		jit->private_stack = ctx.private_stack;
-		jit->debug = debug_new(&ctx);
+		/* A variant is not told to debuggers. */
+		jit->debug = patches ? NULL : debug_new(&ctx);
+		out->image = jit;
+		out->func = label_addr(&ctx, jit, bpfu_jit_native_label(&ctx, 0));
+		out->direct_entry = label_addr(&ctx, jit, bpfu_jit_direct_label(&ctx, 0));
+		out->tail_entry = label_addr(&ctx, jit, bpfu_jit_body_label(&ctx, 0));
 		jit->insn_off = take_insn_offsets(&ctx);
-		prog->func = (bpfu_prog_fn)(uintptr_t)func;
-		prog->tail_entry = tail;
-		prog->jit = jit;
-		prog->jited = true;
 	} else {
 		bpfu_private_stack_free(&ctx.private_stack, prog->name);
 		free(jit);
@@ -353,49 +360,99 @@ static int compile(struct bpfu_prog *prog, const struct bpfu_jit_backend *backen
 	return err;
 }
 
-int bpfu_jit_compile_for(struct bpfu_prog *prog, const struct bpfu_jit_target *target)
-{
-	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
-
-	if (!backend || !bpfu_image_available())
-		return -ENOTSUPP;
-	return compile(prog, backend, target);
-}
-
-int bpfu_jit_compile(struct bpfu_prog *prog)
+static int build_for_host(const struct bpfu_prog *prog, const struct bpfu_patches *patches,
+			  struct bpfu_jit_variant *out)
 {
 	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
 	struct bpfu_jit_target target;
 	int err;
 
-	if (!backend)
+	if (!backend || !bpfu_image_available())
 		return -ENOTSUPP;
 	bpfu_jit_target_init(&target, backend);
-	err = bpfu_jit_compile_for(prog, &target);
+	err = build(prog, patches, backend, &target, out);
 	if (err == -ERANGE) {
 		target.far_calls = true;
-		err = bpfu_jit_compile_for(prog, &target);
+		err = build(prog, patches, backend, &target, out);
 	}
 	return err;
 }
 
-void bpfu_jit_release(struct bpfu_prog *prog)
+static void adopt(struct bpfu_prog *prog, const struct bpfu_jit_variant *built)
 {
-	struct bpfu_jit_image *jit = prog->jit;
+	prog->func = prog->own_func = (bpfu_prog_fn)(uintptr_t)built->func;
+	prog->tail_entry = built->tail_entry;
+	prog->direct_entry = built->direct_entry;
+	prog->jit = built->image;
+	prog->jited = true;
+}
 
-	if (!jit)
-		return;
+int bpfu_jit_compile_for(struct bpfu_prog *prog, const struct bpfu_jit_target *target)
+{
+	const struct bpfu_jit_backend *backend = bpfu_jit_backend_find(NULL);
+	struct bpfu_jit_variant built;
+	int err;
+
+	if (!backend || !bpfu_image_available())
+		return -ENOTSUPP;
+	err = build(prog, NULL, backend, target, &built);
+	if (!err)
+		adopt(prog, &built);
+	return err;
+}
+
+int bpfu_jit_compile(struct bpfu_prog *prog)
+{
+	struct bpfu_jit_variant built;
+	int err = build_for_host(prog, NULL, &built);
+
+	if (!err)
+		adopt(prog, &built);
+	return err;
+}
+
+int bpfu_jit_compile_variant(const struct bpfu_prog *prog, const struct bpfu_patches *patches,
+			     struct bpfu_jit_variant **out)
+{
+	struct bpfu_jit_variant *built = malloc(sizeof(*built));
+	int err = built ? build_for_host(prog, patches, built) : -ENOMEM;
+
+	if (err) {
+		free(built);
+		return err;
+	}
+	memcpy(built->name, prog->name, sizeof(built->name));
+	*out = built;
+	return 0;
+}
+
+static void image_free(struct bpfu_jit_image *jit, const char *prog_name)
+{
 	if (jit->debug)
 		bpfu_gdb_del(jit->debug->object);
 	free(jit->debug);
 	if (jit->extable_cnt)
 		bpfu_extable_unregister(jit->extable);
 	bpfu_image_free(jit->mem, bpfu_jit_backend_find(NULL)->writer.fill);
-	bpfu_private_stack_free(&jit->private_stack, prog->name);
+	bpfu_private_stack_free(&jit->private_stack, prog_name);
 	free(jit->insn_off);
 	free(jit);
+}
+
+void bpfu_jit_variant_free(struct bpfu_jit_variant *variant)
+{
+	if (variant)
+		image_free(variant->image, variant->name);
+	free(variant);
+}
+
+void bpfu_jit_release(struct bpfu_prog *prog)
+{
+	if (!prog->jit)
+		return;
+	image_free(prog->jit, prog->name);
 	prog->jit = NULL;
 	prog->jited = false;
-	prog->func = NULL;
-	prog->tail_entry = NULL;
+	prog->func = prog->own_func = NULL;
+	prog->tail_entry = prog->direct_entry = NULL;
 }

@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 #include "jit/private_stack.h"
+#include "util/uapi.h"
 
 struct bpfu_cfi;
 struct bpfu_gdb_object;
+struct bpfu_patches;
 struct bpfu_prog;
 
 /* With the option gdb: what debuggers are told (gdb.h). */
@@ -40,8 +42,24 @@ struct bpfu_jit_image {
 /* True if there is a backend for the machine we run on and executable memory can be had. */
 bool bpfu_jit_available(void);
 
+/* Another image of a program, with functions replaced or traced. */
+struct bpfu_jit_variant {
+	struct bpfu_jit_image *image;
+	void *func, *tail_entry, *direct_entry; /* as those of struct bpfu_prog */
+	char name[BPF_OBJ_NAME_LEN];            /* of the program */
+};
+
 /*
- * Compile @prog (verified and rewritten): sets func, tail_entry, jit and jited.
+ * Compile @prog, which has been compiled, once more, with the functions in @patches replaced or traced.
+ * Changes nothing of @prog: that is for the caller, and what ran before must be kept for as long as
+ * somebody may be in it. 0 or bpfu_jit_compile()'s errors.
+ */
+int bpfu_jit_compile_variant(const struct bpfu_prog *prog, const struct bpfu_patches *patches,
+			     struct bpfu_jit_variant **out);
+void bpfu_jit_variant_free(struct bpfu_jit_variant *variant);
+
+/*
+ * Compile @prog (verified and rewritten): sets func, own_func, the entries, jit and jited.
  * 0, -ENOMEM, -E2BIG, or -ENOTSUPP (524) if there is no backend. bpfu_jit_release() frees.
  */
 int bpfu_jit_compile(struct bpfu_prog *prog);

@@ -45,9 +45,9 @@ void bpfu_layout_init(struct bpfu_layout *l, uint32_t insn_cnt, uint32_t func_cn
 	memset(l, 0, sizeof(*l));
 	l->disp_from_end = disp_from_end;
 	bpfu_codebuf_init(&l->code, code_hint);
-	l->label_cap = insn_cnt + insn_cnt / 8 + 2 * func_cnt + 16;
+	l->label_cap = insn_cnt + insn_cnt / 8 + 3 * func_cnt + 16;
 	l->labels = malloc(l->label_cap * sizeof(l->labels[0]));
-	l->label_cnt = insn_cnt + 1 + 2 * func_cnt;
+	l->label_cnt = insn_cnt + 1 + 3 * func_cnt;
 	l->func_cap = func_cnt;
 	l->funcs = malloc(func_cnt * sizeof(l->funcs[0]));
 	l->branch_cap = insn_cnt / 4 + 16;

@@ -22,8 +22,13 @@ static void prog_free(struct bpfu_rcu_head *head)
 {
 	struct bpfu_prog *prog = bpfu_container_of(head, struct bpfu_prog, rcu);
 
+	if (prog->release_host)
+		prog->release_host(prog->host);
 	if (prog->release_code)
 		prog->release_code(prog);
+	bpfu_prog_put(prog->dst_prog);
+	if (prog->owns_target)
+		free(prog->target);
 	for (uint32_t i = 0; i < prog->used_map_cnt; i++)
 		bpfu_obj_put(first_member(prog->used_maps[i]));
 	for (uint32_t i = 0; i < prog->used_btf_cnt; i++)
@@ -90,6 +95,28 @@ int bpfu_prog_bind_map(struct bpfu_prog *prog, struct bpfu_map *map)
 	return err;
 }
 
+int bpfu_prog_extend(struct bpfu_prog *prog)
+{
+	int err;
+
+	bpfu_prog_lock_maps();
+	err = prog->array_entries ? -EBUSY : 0;
+	prog->extended += !err;
+	bpfu_prog_unlock_maps();
+	return err;
+}
+
+struct bpfu_prog *bpfu_prog_take_dst(struct bpfu_prog *prog)
+{
+	struct bpfu_prog *dst;
+
+	bpfu_prog_lock_maps();
+	dst = prog->dst_prog;
+	prog->dst_prog = NULL;
+	bpfu_prog_unlock_maps();
+	return dst;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -102,8 +129,12 @@ uint64_t bpfu_prog_call_counted(const struct bpfu_prog *prog, void *ctx)
 {
 	/* The counters are the only part of a published program that changes. */
 	struct bpfu_prog *counted = (struct bpfu_prog *)prog;
-	uint64_t start = now_ns();
-	uint64_t ret = prog->func(ctx, prog);
+	uint64_t start, ret;
+
+	if (!(atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed) % BPFU_STATS_PATCHED))
+		return bpfu_prog_func(prog)(ctx, prog);
+	start = now_ns();
+	ret = bpfu_prog_func(prog)(ctx, prog);
 
 	atomic_fetch_add_explicit(&counted->run_time_ns, now_ns() - start, memory_order_relaxed);
 	atomic_fetch_add_explicit(&counted->run_cnt, 1, memory_order_relaxed);

@@ -19,8 +19,10 @@
 
 struct bpfu_btf;
 struct bpfu_func;
+struct bpfu_host;
 struct bpfu_jit_image;
 struct bpfu_map;
+struct bpfu_patches;
 struct bpfu_prog;
 struct bpfu_prog_type;
 
@@ -33,6 +35,8 @@ struct bpfu_subprog {
 	bool tail_call_reachable;
 	bool is_cb;              /* used as a callback */
 	bool is_global;
+	bool changes_pkt;        /* it or what it calls may move packet pointers */
+	bool unreliable;         /* is not called as its BTF says */
 	bool private_stack;      /* the frame may lie in memory of the program (jit/private_stack.h) */
 	char name[128];          /* from BTF, "" without */
 };
@@ -44,8 +48,11 @@ struct bpfu_prog {
 	struct bpfu_obj obj;
 	struct bpfu_rcu_head rcu;
 
+	/* What runs it now. While functions of it are replaced or traced, not what it was loaded as. */
 	bpfu_prog_fn func;
 	void *tail_entry;                /* JIT: where tail calls land (jit/ defines the convention) */
+	bpfu_prog_fn own_func;           /* func as loaded */
+	void *direct_entry;              /* JIT: where it is called in place of a function (EXT) */
 
 	enum bpf_prog_type type;
 	enum bpf_attach_type expected_attach_type;
@@ -96,6 +103,20 @@ struct bpfu_prog {
 	uint32_t attach_btf_id;          /* FUNC in libbpfu's own BTF */
 	uint32_t attach_btf_obj_id;
 	struct bpfu_func *target;        /* function that a TRACING program is for */
+	bool owns_target;                /* … one of a BPF program, malloc()ed */
+
+	/* EXT, and TRACING of a BPF program: the program it was loaded for. */
+	struct bpfu_prog *dst_prog;      /* reference; dropped at the first attachment */
+	enum bpf_prog_type dst_type;     /* UNSPEC: none */
+	enum bpf_attach_type dst_attach_type;
+	bool traces_tracing;             /* TRACING of a TRACING program: not traced in turn */
+
+	/* Programs on functions of this one (probe/host.h). */
+	struct bpfu_host *host;          /* NULL before the first attachment */
+	void (*release_host)(struct bpfu_host *host);
+	_Atomic(const struct bpfu_patches *) patches; /* NULL: none (obj/patches.h) */
+	_Atomic uint32_t array_entries;  /* of program arrays that hold it */
+	_Atomic uint32_t extended;       /* functions that EXT programs replace */
 	uint32_t *active;                /* per CPU: runs in progress (obj/run.h); NULL before */
 };
 
@@ -112,23 +133,56 @@ static inline bool bpfu_prog_is_session(const struct bpfu_prog *prog)
 		(int)prog->expected_attach_type == BPFU_TRACE_UPROBE_SESSION);
 }
 
+/* What the program is to the verifier: an EXT program is what it extends. */
+static inline enum bpf_prog_type bpfu_prog_acts_as(const struct bpfu_prog *prog)
+{
+	return prog->type == BPF_PROG_TYPE_EXT && prog->dst_type ? prog->dst_type : prog->type;
+}
+
 /* A zeroed program with one reference, or NULL. The last put frees all that its fields hold. */
 struct bpfu_prog *bpfu_prog_new(void);
 
-/* Guards used_maps and used_map_cnt of published programs, which BPF_PROG_BIND_MAP may extend. */
+/*
+ * Guards of published programs what changes: used_maps and used_map_cnt, which BPF_PROG_BIND_MAP may
+ * extend, dst_prog, and the decision between array_entries and extended.
+ */
 void bpfu_prog_lock_maps(void);
 void bpfu_prog_unlock_maps(void);
 
 /* Hold @map in used_maps unless it is there; takes over the caller's reference. 0 or -ENOMEM. */
 int bpfu_prog_bind_map(struct bpfu_prog *prog, struct bpfu_map *map);
 
+/*
+ * One more function of @prog gets replaced: 0, or -EBUSY if program arrays hold it, as a tail call goes
+ * past what it was loaded with. bpfu_prog_unextend() undoes it.
+ */
+int bpfu_prog_extend(struct bpfu_prog *prog);
+
+static inline void bpfu_prog_unextend(struct bpfu_prog *prog)
+{
+	atomic_fetch_sub(&prog->extended, 1);
+}
+
+/* The program that @prog was loaded for, with the reference that it had; NULL: there is none any more. */
+struct bpfu_prog *bpfu_prog_take_dst(struct bpfu_prog *prog);
+
 static inline void bpfu_prog_put(struct bpfu_prog *prog)
 {
 	bpfu_obj_put(prog ? &prog->obj : NULL);
 }
 
-/* Open descriptors of BPF_ENABLE_STATS; while there are any, runs are counted and timed. */
+/*
+ * Why runs take the slow way: open descriptors of BPF_ENABLE_STATS, with which runs are counted and timed;
+ * and BPFU_STATS_PATCHED while there are programs whose func is not own_func, which attachments run.
+ */
 extern _Atomic uint32_t bpfu_stats_users;
+#define BPFU_STATS_PATCHED (1u << 31)
+
+/* ->func may be replaced at any time. */
+static inline bpfu_prog_fn bpfu_prog_func(const struct bpfu_prog *prog)
+{
+	return __atomic_load_n(&prog->func, __ATOMIC_RELAXED);
+}
 
 uint64_t bpfu_prog_call_counted(const struct bpfu_prog *prog, void *ctx);
 
@@ -137,7 +191,7 @@ static inline uint64_t bpfu_prog_call(const struct bpfu_prog *prog, void *ctx)
 {
 	if (bpfu_unlikely(atomic_load_explicit(&bpfu_stats_users, memory_order_relaxed)))
 		return bpfu_prog_call_counted(prog, ctx);
-	return prog->func(ctx, prog);
+	return bpfu_prog_func(prog)(ctx, prog);
 }
 
 /* Run @prog on the slot of the calling thread. Nests. */

@@ -14,7 +14,7 @@
 extern __thread uint64_t bpfu_attach_cookie __attribute__((tls_model("initial-exec")));
 
 struct bpfu_run {
-	bpfu_prog_fn func;      /* prog->func and prog->active: a load less */
+	bpfu_prog_fn func;      /* prog->own_func and prog->active: a load less */
 	uint32_t *active;
 	struct bpfu_prog *prog;
 	uint64_t cookie;
@@ -29,7 +29,7 @@ void bpfu_run_fork_unlock(void);
 
 static inline struct bpfu_run bpfu_run_of(struct bpfu_prog *prog, uint64_t cookie)
 {
-	return (struct bpfu_run){ prog->func, prog->active, prog, cookie };
+	return (struct bpfu_run){ prog->own_func, prog->active, prog, cookie };
 }
 
 /*

@@ -202,6 +202,9 @@ void bpfu_a64_prologue(struct a64_jit *j, uint32_t f)
 	else if (f && bpfu_jit_takes_segment(j->ctx, f))
 		segment_stub(j, f);
 	bpfu_layout_set_label(j->l, bpfu_jit_direct_label(j->ctx, f));
+	if (bpfu_jit_patch(j->ctx, f))
+		bpfu_a64_patch(j, f);
+	bpfu_layout_set_label(j->l, bpfu_jit_body_label(j->ctx, f));
 
 	bpfu_layout_cfi(j->l, BPFU_CFI_START, 0, 0);
 	if (j->frame)

@@ -150,6 +150,9 @@ void bpfu_a64_plan_pins(struct a64_jit *j);
 void bpfu_a64_load_pins(struct a64_jit *j);
 bool bpfu_a64_pinned(const struct a64_jit *j, uint64_t imm, uint8_t *reg);
 
+/* What is attached to function @f, in front of its own code (patch.c). */
+void bpfu_a64_patch(struct a64_jit *j, uint32_t f);
+
 void bpfu_a64_prologue(struct a64_jit *j, uint32_t f);
 /* Undo the prologue, and return, or jump to where @target says (A64_ZR: return). */
 void bpfu_a64_epilogue(struct a64_jit *j, uint8_t target);

@@ -222,6 +222,9 @@ void bpfu_x86_plan_pins(struct x86_jit *j);
 void bpfu_x86_load_pins(struct x86_jit *j);
 bool bpfu_x86_pinned(const struct x86_jit *j, uint64_t imm, struct x86_val *v);
 
+/* What is attached to function @f, in front of its own code (patch.c). */
+void bpfu_x86_patch(struct x86_jit *j, uint32_t f);
+
 void bpfu_x86_prologue(struct x86_jit *j, uint32_t f);
 /* Undo the prologue, and return, or jump to where @target says (X86_NONE: return). */
 void bpfu_x86_epilogue(struct x86_jit *j, uint8_t target);
