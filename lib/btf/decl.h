@@ -14,6 +14,7 @@ struct bpfu_value {
 	uint8_t size; /* bytes, 0: void */
 	bool is_pointer;
 	uint8_t pointee; /* of a pointer to a number: its size; else 0 */
+	bool is_opaque; /* a pointer that nothing may be done with, not even reading it */
 };
 
 struct bpfu_decl {

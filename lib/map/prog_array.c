@@ -80,26 +80,53 @@ static void prog_array_free(struct bpfu_map *map)
 	bpfu_area_free(array, struct_size(map->max_entries));
 }
 
+/* A program on a function is of a kind of its own; an extension is of that of what it extends. */
+static uint32_t btf_id_of(const struct bpfu_prog *prog)
+{
+	return prog->type == BPF_PROG_TYPE_EXT ? 0 : prog->attach_btf_id;
+}
+
 bool bpfu_prog_array_accepts(struct bpfu_map *map, const struct bpfu_prog *prog)
 {
+	enum bpf_prog_type type = bpfu_prog_acts_as(prog);
 	struct bpfu_prog_array_owner *owner = array_of(map)->owner;
 	bool ok;
 
 	bpfu_lock(&owner->lock);
 	if (!owner->is_set) {
 		owner->is_set = true;
-		owner->type = prog->type;
+		owner->type = type;
 		owner->expected_attach_type = prog->expected_attach_type;
 		owner->jited = prog->jited;
 		owner->xdp_has_frags = prog->xdp_has_frags;
-		owner->attach_btf_id = prog->attach_btf_id;
+		owner->attach_btf_id = btf_id_of(prog);
 	}
-	ok = owner->type == prog->type && owner->jited == prog->jited &&
+	ok = owner->type == type && owner->jited == prog->jited &&
 	     owner->expected_attach_type == prog->expected_attach_type &&
 	     owner->xdp_has_frags == prog->xdp_has_frags &&
-	     owner->attach_btf_id == prog->attach_btf_id;
+	     owner->attach_btf_id == btf_id_of(prog);
 	bpfu_unlock(&owner->lock);
 	return ok;
+}
+
+/* The other side of bpfu_prog_extend(). */
+static int join(struct bpfu_prog *prog)
+{
+	int err;
+
+	bpfu_prog_lock_maps();
+	err = prog->extended ? -EBUSY : 0;
+	prog->array_entries += !err;
+	bpfu_prog_unlock_maps();
+	return err;
+}
+
+static void leave(struct bpfu_prog *prog)
+{
+	if (!prog)
+		return;
+	atomic_fetch_sub(&prog->array_entries, 1);
+	bpfu_prog_put(prog);
 }
 
 static void put_at(struct bpfu_prog_array *array, uint32_t idx, struct bpfu_prog *prog,
@@ -117,7 +144,7 @@ void bpfu_prog_array_clear(struct bpfu_map *map)
 		if (!atomic_load_explicit(&array_of(map)->ptrs[idx], memory_order_relaxed))
 			continue;
 		put_at(array_of(map), idx, NULL, &old);
-		bpfu_prog_put(old);
+		leave(old);
 	}
 }
 
@@ -150,12 +177,14 @@ static int prog_array_update_user(struct bpfu_map *map, const void *key, const v
 	if (err)
 		return err;
 	prog = bpfu_prog_of(obj);
-	if (!bpfu_prog_array_accepts(map, prog)) {
+	err = prog->type == BPF_PROG_TYPE_EXT || !bpfu_prog_array_accepts(map, prog) ? -EINVAL :
+										       join(prog);
+	if (err) {
 		bpfu_prog_put(prog);
-		return -EINVAL;
+		return err;
 	}
 	put_at(array_of(map), idx, prog, &old);
-	bpfu_prog_put(old);
+	leave(old);
 	/* The last user reference may have gone since this command looked the map up. */
 	if (atomic_load(&array_of(map)->owner->was_cleared) && !atomic_load(&map->obj.urefs))
 		bpfu_prog_array_clear(map);
@@ -172,7 +201,7 @@ static int prog_array_delete(struct bpfu_map *map, const void *key)
 	put_at(array_of(map), idx, NULL, &old);
 	if (!old)
 		return -ENOENT;
-	bpfu_prog_put(old);
+	leave(old);
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "obj/run.h"
 #include "percpu/percpu_alloc.h"
 #include "probe/hook.h"
+#include "probe/host.h"
 #include "probe/thunk.h"
 #include "util/log.h"
 
@@ -29,6 +30,7 @@ enum kind { KIND_FENTRY, KIND_FMOD_RET, KIND_FEXIT, KIND_CNT };
 struct tramp_link {
 	struct bpfu_link link;
 	struct bpfu_tramp *tramp;
+	struct bpfu_prog *dst; /* reference of the BPF program that the function is of, or NULL */
 	enum kind kind;
 	uint64_t cookie;
 	struct tramp_link *next; /* in tramp->links[kind], under the lock */
@@ -44,7 +46,9 @@ struct progs {
 
 struct bpfu_tramp {
 	struct bpfu_func *func;
-	struct bpfu_hook *hook;
+	struct bpfu_hook *hook;  /* NULL: the function is of a BPF program: */
+	struct bpfu_host *host;
+	uint32_t subprog;
 	const void *thunks[BPFU_THUNK_FORMS]; /* made when first needed, never freed */
 	_Atomic(struct progs *) progs;
 	struct tramp_link *links[KIND_CNT];
@@ -164,13 +168,37 @@ static enum bpfu_thunk_form form_of(const struct bpfu_tramp *t)
 	return t->links[KIND_FEXIT] ? BPFU_THUNK_EXIT : BPFU_THUNK_ENTRY;
 }
 
+/* The same for a function of a BPF program, whose code has a place for both handlers, or for none. */
+static int point_host(struct bpfu_tramp *t)
+{
+	struct bpfu_func_patch *patch = &t->host->func[t->subprog];
+	struct bpfu_tramp *old = patch->trace, *want = t->link_cnt ? t : NULL;
+	int err;
+
+	if (old == want)
+		return 0;
+	patch->enter = on_enter;
+	patch->leave = on_leave;
+	patch->arg_cnt = t->func->decl.arg_cnt;
+	patch->trace = want;
+	err = bpfu_host_update(t->host);
+	if (err && want)
+		patch->trace = old;
+	else if (err)
+		bpfu_host_clear(t->host);
+	return err && want ? err : 0;
+}
+
 /* Make the function lead to what its attachments need. */
 static int point_site(struct bpfu_tramp *t)
 {
 	enum bpfu_thunk_form form = form_of(t);
-	const void *old = t->hook->tramp_thunk;
+	const void *old;
 	int err;
 
+	if (t->host)
+		return point_host(t);
+	old = t->hook->tramp_thunk;
 	if (t->link_cnt && !t->thunks[form]) {
 		err = thunk_new(t, form);
 		if (err)
@@ -258,6 +286,7 @@ static void link_unlink(struct bpfu_link *link)
 
 static void link_free(struct bpfu_link *link)
 {
+	bpfu_prog_put(tramp_link_of(link)->dst);
 	free(tramp_link_of(link));
 }
 
@@ -268,7 +297,7 @@ static int link_fill_info(const struct bpfu_link *link, struct bpf_link_info *in
 	static const uint32_t types[] = { BPF_TRACE_FENTRY, BPF_MODIFY_RETURN, BPF_TRACE_FEXIT };
 
 	info->tracing.attach_type = types[l->kind];
-	info->tracing.target_obj_id = link->prog->attach_btf_obj_id;
+	info->tracing.target_obj_id = l->dst ? l->dst->obj.id : link->prog->attach_btf_obj_id;
 	info->tracing.target_btf_id = l->tramp->func->btf_id;
 	/* Newer headers have a member for the cookie, behind three numbers and padding. */
 	memcpy((char *)&info->tracing + 16, &l->cookie, sizeof(l->cookie));
@@ -318,11 +347,9 @@ static int attach(struct bpfu_tramp *t, struct tramp_link *l)
 	return err;
 }
 
-int bpfu_tramp_attach(struct bpfu_prog *prog, uint64_t cookie, struct bpfu_link **out)
+static int link_new(struct bpfu_prog *prog, uint64_t cookie, struct tramp_link **out)
 {
 	struct tramp_link *l = calloc(1, sizeof(*l));
-	const char *reason = NULL;
-	struct bpfu_tramp *t;
 	int err = l ? bpfu_run_prepare(prog) : -ENOMEM;
 
 	if (err) {
@@ -332,6 +359,19 @@ int bpfu_tramp_attach(struct bpfu_prog *prog, uint64_t cookie, struct bpfu_link 
 	bpfu_link_init(&l->link, BPF_LINK_TYPE_TRACING, &tramp_ops, prog);
 	l->kind = kind_of(prog);
 	l->cookie = cookie;
+	*out = l;
+	return 0;
+}
+
+int bpfu_tramp_attach(struct bpfu_prog *prog, uint64_t cookie, struct bpfu_link **out)
+{
+	const char *reason = NULL;
+	struct tramp_link *l;
+	struct bpfu_tramp *t;
+	int err = link_new(prog, cookie, &l);
+
+	if (err)
+		return err;
 	pthread_mutex_lock(&bpfu_hook_lock);
 	err = tramp_get(prog->target, &t);
 	if (!err && is_attached(t, prog, l->kind)) {
@@ -354,4 +394,70 @@ int bpfu_tramp_attach(struct bpfu_prog *prog, uint64_t cookie, struct bpfu_link 
 			  prog->target->decl.name, reason);
 	free(l);
 	return err;
+}
+
+/* ---- functions of BPF programs ---- */
+
+static int host_tramp_get(struct bpfu_host *host, uint32_t subprog, const struct bpfu_prog *prog,
+			  struct bpfu_tramp **out)
+{
+	struct bpfu_tramp *t = host->tramp[subprog];
+
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (t)
+			t->func = malloc(sizeof(*t->func));
+		if (!t || !t->func) {
+			free(t);
+			return -ENOMEM;
+		}
+		/* The program's description of it may not outlive the program. */
+		memcpy(t->func, prog->target, sizeof(*t->func));
+		t->host = host;
+		t->subprog = subprog;
+		atomic_init(&t->progs, &nothing);
+		host->tramp[subprog] = t;
+	}
+	*out = t;
+	return 0;
+}
+
+int bpfu_tramp_attach_host(struct bpfu_host *host, uint32_t subprog, struct bpfu_prog *prog,
+			   uint64_t cookie, struct bpfu_link **out)
+{
+	struct bpfu_tramp *t;
+	struct tramp_link *l;
+	int err;
+
+	if (host->func[subprog].replacement)
+		return -EBUSY;
+	err = host_tramp_get(host, subprog, prog, &t);
+	if (!err && is_attached(t, prog, kind_of(prog)))
+		err = -EBUSY;
+	if (!err)
+		err = link_new(prog, cookie, &l);
+	if (err)
+		return err;
+	err = attach(t, l);
+	if (err) {
+		free(l);
+		return err;
+	}
+	l->dst = host->prog;
+	bpfu_obj_get(&l->dst->obj);
+	*out = &l->link;
+	return 0;
+}
+
+void bpfu_tramp_free(struct bpfu_tramp *t)
+{
+	struct progs *progs;
+
+	if (!t)
+		return;
+	progs = atomic_load(&t->progs);
+	if (progs != &nothing)
+		free(progs);
+	free(t->func);
+	free(t);
 }

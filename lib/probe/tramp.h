@@ -24,4 +24,17 @@
  */
 int bpfu_tramp_attach(struct bpfu_prog *prog, uint64_t cookie, struct bpfu_link **out);
 
+struct bpfu_host;
+struct bpfu_tramp;
+
+/*
+ * The same for @subprog of a BPF program; host.c has looked whether it may be.
+ * With bpfu_hook_lock held. 0, -EBUSY, -E2BIG or -ENOMEM.
+ */
+int bpfu_tramp_attach_host(struct bpfu_host *host, uint32_t subprog, struct bpfu_prog *prog,
+			   uint64_t cookie, struct bpfu_link **out);
+
+/* Of a BPF program that goes; NULL is allowed. */
+void bpfu_tramp_free(struct bpfu_tramp *t);
+
 #endif

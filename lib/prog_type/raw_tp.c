@@ -24,6 +24,13 @@ static bool helper_allowed(const struct bpfu_helper *helper, int32_t id,
 	return bpfu_helper_in(helper, BPFU_HELPER_TRACING);
 }
 
+/* An extension is one on a function, and those of functions return 0. */
+static void retval_range(const struct bpfu_prog *prog, bool *has, int32_t *min, int32_t *max)
+{
+	*has = prog->type == BPF_PROG_TYPE_EXT;
+	*min = *max = 0;
+}
+
 static int test_run(struct bpfu_prog *prog, union bpf_attr *attr)
 {
 	bool on_cpu = attr->test.flags & BPF_F_TEST_RUN_ON_CPU;
@@ -58,5 +65,6 @@ const struct bpfu_prog_type bpfu_type_raw_tracepoint = {
 	.name = "raw_tracepoint",
 	.is_valid_access = is_valid_access,
 	.helper_allowed = helper_allowed,
+	.retval_range = retval_range,
 	.test_run = test_run,
 };

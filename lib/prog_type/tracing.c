@@ -26,8 +26,10 @@ static const struct bpfu_value *value_at(const struct bpfu_func *func, uint32_t 
 		return &decl->args[idx];
 	if (idx == decl->arg_cnt && has_ret && decl->ret.size)
 		return &decl->ret;
+	/* Whatever lies behind the return value is called by the number of what would follow it. */
 	if (bpfu_log_wants(log))
-		bpfu_log_printf(log, "func '%s' doesn't have %u-th argument\n", decl->name, idx + 1);
+		bpfu_log_printf(log, "func '%s' doesn't have %u-th argument\n", decl->name,
+				BPFU_MIN(idx, decl->arg_cnt + 1) + 1);
 	return NULL;
 }
 
@@ -41,11 +43,14 @@ static bool is_valid_access(int off, int size, bool write, const struct bpfu_pro
 	if (off < 0 || off >= (int)(BPFU_FUNC_ARGS_MAX * sizeof(uint64_t)) || write || off % size)
 		return false;
 	if (off % 8) {
-		if (bpfu_log_wants(info->log))
+		if (func && bpfu_log_wants(info->log))
 			bpfu_log_printf(info->log, "func '%s' offset %d is not multiple of 8\n",
 					func->decl.name, off);
 		return false;
 	}
+	/* An extension of a function without one that programs of this type are on. */
+	if (!func)
+		return false;
 	value = value_at(func, (uint32_t)off / 8, prog, info->log);
 	if (!value)
 		return false;
@@ -55,7 +60,7 @@ static bool is_valid_access(int off, int size, bool write, const struct bpfu_pro
 					size);
 		return false;
 	}
-	return true;
+	return !value->is_opaque;
 }
 
 static bool helper_allowed(const struct bpfu_helper *helper, int32_t id,

@@ -274,7 +274,19 @@ static int records_out(const struct bpfu_prog *prog, struct bpf_prog_info *info)
 	return err ? err : tags_out(prog, info);
 }
 
-static void fill_scalars(const struct bpfu_prog *prog, struct bpf_prog_info *info)
+/* Of a BPF program's function it is known until the first attachment. */
+static uint32_t attach_btf(struct bpfu_prog *prog)
+{
+	uint32_t id = prog->attach_btf_obj_id;
+
+	bpfu_prog_lock_maps();
+	if (prog->dst_prog)
+		id = prog->dst_prog->btf->obj.id;
+	bpfu_prog_unlock_maps();
+	return id;
+}
+
+static void fill_scalars(struct bpfu_prog *prog, struct bpf_prog_info *info)
 {
 	info->type = prog->type;
 	info->id = prog->obj.id;
@@ -289,7 +301,7 @@ static void fill_scalars(const struct bpfu_prog *prog, struct bpf_prog_info *inf
 	info->verified_insns = prog->verified_insns;
 	info->btf_id = prog->btf ? prog->btf->obj.id : 0;
 	info->attach_btf_id = prog->attach_btf_id;
-	info->attach_btf_obj_id = prog->attach_btf_obj_id;
+	info->attach_btf_obj_id = attach_btf(prog);
 }
 
 int bpfu_info_prog(struct bpfu_prog *prog, struct bpfu_info_io *io)

@@ -7,6 +7,7 @@
 
 #include "obj/link.h"
 #include "obj/prog.h"
+#include "probe/host.h"
 #include "probe/kprobe_multi.h"
 #include "probe/perf_event.h"
 #include "probe/uprobe_multi.h"
@@ -59,12 +60,34 @@ static int put_prog(struct bpfu_prog *prog, int err)
 	return err;
 }
 
+/*
+ * What is for functions of BPF programs. @fd and @btf_id: another one than that of the load, for EXT
+ * programs only; 0: that one. Takes over the caller's reference.
+ */
+static int host_link(struct bpfu_prog *prog, uint32_t fd, uint32_t btf_id, uint64_t cookie)
+{
+	struct bpfu_prog *dst = NULL;
+	struct bpfu_link *link;
+	int err = 0;
+
+	if (!fd != !btf_id || (fd && prog->type != BPF_PROG_TYPE_EXT))
+		return put_prog(prog, -EINVAL);
+	if (fd)
+		err = prog_get((int)fd, &dst);
+	if (!err)
+		err = bpfu_host_attach(prog, dst, btf_id, cookie, &link);
+	bpfu_prog_put(dst);
+	return err ? put_prog(prog, err) : link_publish(link);
+}
+
 /* Takes over the caller's reference. */
 static int tracing_attach(struct bpfu_prog *prog, uint64_t cookie)
 {
 	struct bpfu_link *link;
 	int err;
 
+	if (prog->dst_type)
+		return host_link(prog, 0, 0, cookie);
 	if (prog->expected_attach_type == BPF_TRACE_RAW_TP)
 		err = bpfu_tp_link(bpfu_tp_of_func(prog->target), prog, cookie, &link);
 	else
@@ -80,6 +103,14 @@ static int tracing_link(struct bpfu_prog *prog, const union bpf_attr *attr)
 	    attr->link_create.target_btf_id)
 		return put_prog(prog, -EINVAL);
 	return tracing_attach(prog, attr->link_create.tracing.cookie);
+}
+
+static int ext_link(struct bpfu_prog *prog, const union bpf_attr *attr)
+{
+	if (attr->link_create.attach_type)
+		return put_prog(prog, -EINVAL);
+	return host_link(prog, attr->link_create.target_fd, attr->link_create.target_btf_id,
+			 attr->link_create.tracing.cookie);
 }
 
 static int perf_link(struct bpfu_prog *prog, const union bpf_attr *attr)
@@ -169,7 +200,8 @@ int bpfu_cmd_raw_tracepoint_open(union bpfu_attr *attr, uint64_t uattr, uint32_t
 	err = prog_get(attr->a.raw_tracepoint.prog_fd, &prog);
 	if (err)
 		return err;
-	if (prog->type == BPF_PROG_TYPE_TRACING) /* the function is known from the load */
+	/* The function is known from the load. */
+	if (prog->type == BPF_PROG_TYPE_TRACING || prog->type == BPF_PROG_TYPE_EXT)
 		return attr->a.raw_tracepoint.name ? put_prog(prog, -EINVAL) :
 						     tracing_attach(prog, 0);
 	/* Only raw tracepoint programs have a context for it. */
@@ -247,6 +279,8 @@ int bpfu_cmd_link_create(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 		return err;
 	if (prog->type == BPF_PROG_TYPE_TRACING)
 		return tracing_link(prog, &attr->a);
+	if (prog->type == BPF_PROG_TYPE_EXT)
+		return ext_link(prog, &attr->a);
 	if (prog->type == BPF_PROG_TYPE_KPROBE)
 		return kprobe_link(prog, attr);
 	if (prog->type == BPF_PROG_TYPE_TRACEPOINT &&

@@ -42,30 +42,42 @@ _Static_assert(offsetof(struct bpfu_btf, obj) == 0, "prog_free() relies on it");
 
 /* ---- checks on the attribute ---- */
 
-/*
- * An attach target is a function of libbpfu's own BTF, the default object or named by a descriptor;
- * programs as targets are not supported.
- */
-static int check_attach_target(const union bpf_attr *attr)
+static bool takes_target(uint32_t type)
 {
-	bool takes_one = attr->prog_type == BPF_PROG_TYPE_TRACING;
+	return type == BPF_PROG_TYPE_TRACING || type == BPF_PROG_TYPE_EXT;
+}
+
+/*
+ * An attach target is a function of libbpfu's own BTF, the default object or named by a descriptor, or
+ * of a BPF program: *@dst gets a reference of that, otherwise NULL.
+ */
+static int check_attach_target(const union bpf_attr *attr, struct bpfu_prog **dst)
+{
+	bool takes_one = takes_target(attr->prog_type);
 	struct bpfu_obj *obj;
 	int err = -EINVAL;
 
+	*dst = NULL;
 	if (!attr->attach_prog_fd)
 		return attr->attach_btf_id && !takes_one ? -EINVAL : 0;
 	obj = bpfu_fd_get(attr->attach_prog_fd);
 	if (obj && obj->kind == BPFU_OBJ_BTF)
 		err = !bpfu_btf_of(obj)->is_kernel ? -BPFU_ENOTSUPP : takes_one ? 0 : -EINVAL;
+	if (obj && obj->kind == BPFU_OBJ_PROG && takes_one) {
+		*dst = bpfu_prog_of(obj);
+		return 0;
+	}
 	bpfu_obj_put(obj);
 	return err;
 }
 
-static int check_load(union bpfu_attr *attr)
+/* *@dst: as check_attach_target(), also on errors. */
+static int check_load(union bpfu_attr *attr, struct bpfu_prog **dst)
 {
 	const struct bpfu_prog_type *type = bpfu_prog_type_of(attr->a.prog_type);
 	int err;
 
+	*dst = NULL;
 	if (!bpfu_attr_ends_with(attr, prog_load.keyring_id) || (attr->a.prog_flags & ~KNOWN_FLAGS))
 		return -EINVAL;
 	if (attr->a.prog_flags & BPFU_F_TOKEN_FD)
@@ -75,7 +87,7 @@ static int check_load(union bpfu_attr *attr)
 	/* Older callers know of one attach type and leave the field 0, which is another's number. */
 	if (attr->a.prog_type == BPF_PROG_TYPE_CGROUP_SOCK && !attr->a.expected_attach_type)
 		attr->a.expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE;
-	err = check_attach_target(&attr->a);
+	err = check_attach_target(&attr->a, dst);
 	if (err)
 		return err;
 	/* An unknown type is noticed later. */
@@ -228,12 +240,19 @@ static int verify_logged(struct bpfu_prog *prog, union bpfu_attr *attr, uint64_t
 		bpfu_log_printf(log, "CO-RE relocation in bpf(2) is not supported\n");
 		err = -EINVAL;
 	}
-	if (!err && prog->type == BPF_PROG_TYPE_TRACING)
+	/* A function of a BPF program is the verifier's business. */
+	if (!err && (prog->dst_prog || prog->type == BPF_PROG_TYPE_EXT))
+		prog->attach_btf_id = attr->a.attach_btf_id;
+	else if (!err && prog->type == BPF_PROG_TYPE_TRACING)
 		err = bpfu_prog_find_target(prog, attr->a.attach_btf_id, log);
 	if (!err)
 		err = bpfu_verify(prog, attr->a.fd_array, log, &aux);
 	if (!err)
 		err = bpfu_rewrite(prog, aux);
+	if (prog->type == BPF_PROG_TYPE_EXT) { /* these were of what it extends, for so long */
+		prog->expected_attach_type = 0;
+		prog->type_ops = bpfu_prog_type_of(BPF_PROG_TYPE_EXT);
+	}
 	free(aux);
 	return err;
 }
@@ -292,15 +311,16 @@ static int check_tail_calls(const struct bpfu_prog *prog)
 
 int bpfu_cmd_prog_load(union bpfu_attr *attr, uint64_t uattr, uint32_t size)
 {
-	struct bpfu_prog *prog;
+	struct bpfu_prog *prog, *dst;
 	int err;
 
-	err = check_load(attr);
-	if (err)
-		return err;
-	prog = bpfu_prog_new();
-	if (!prog)
-		return -ENOMEM;
+	err = check_load(attr, &dst);
+	prog = err ? NULL : bpfu_prog_new();
+	if (!prog) {
+		bpfu_prog_put(dst);
+		return err ? err : -ENOMEM;
+	}
+	prog->dst_prog = dst;
 	err = copy_in(prog, attr);
 	if (!err)
 		err = verify(prog, attr, uattr, size);

@@ -123,6 +123,7 @@ static int call_static(struct bpfu_env *env, uint32_t subprog)
 		return err;
 	for (int r = BPF_REG_1; r <= BPF_REG_5; r++)
 		bpfu_state_top(state)->reg[r] = caller->reg[r];
+	bpfu_vrf_check_reliable(env, subprog, caller->reg);
 	clear_caller_saved(caller->reg);
 	env->scratched_regs = 0x43e; /* r1…r5, r10 */
 	env->insn_idx = env->prog->subprogs[subprog].start;

@@ -145,6 +145,8 @@ int bpfu_vrf_callback_call(struct bpfu_env *env, uint32_t subprog, int32_t helpe
 	entry = bpfu_state_copy(env->cur);
 	if (!entry)
 		return -ENOMEM;
+	/* What a helper passes is not what the program's BTF could be held against. */
+	env->prog->subprogs[subprog].unreliable = true;
 	err = bpfu_state_push_frame(entry, subprog, (int32_t)env->insn_idx);
 	if (err) {
 		bpfu_state_free(entry);

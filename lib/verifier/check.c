@@ -257,8 +257,9 @@ static int init_args(struct bpfu_env *env, uint32_t subprog)
 	struct bpfu_vsubprog *sub = &env->sub[subprog];
 	int err;
 
-	if (!subprog) {
+	if (!subprog && env->prog->type != BPF_PROG_TYPE_EXT) {
 		bpfu_reg_init(&regs[BPF_REG_1], BPFU_REG_CTX);
+		bpfu_vrf_check_reliable(env, 0, regs);
 		return 0;
 	}
 	err = bpfu_vrf_global_args(env, subprog);
@@ -300,11 +301,16 @@ static void release_run(struct bpfu_env *env)
 /* The program, or a global function for itself. */
 static int run(struct bpfu_env *env, uint32_t subprog)
 {
-	uint64_t log_pos = env->log->total;
+	uint64_t log_pos;
 	int err = -ENOMEM;
 
 	bpfu_lineage_init(&env->lineage);
 	env->prev_line = NULL;
+	/* The main function of an extension is one that is called, too. */
+	if (bpfu_vrf_logs(env) && (subprog || env->prog->type == BPF_PROG_TYPE_EXT))
+		bpfu_vrf_log(env, "Validating %s() func#%u...\n", env->prog->subprogs[subprog].name,
+			     subprog);
+	log_pos = env->log->total;
 	env->cur = bpfu_state_new();
 	if (env->cur)
 		err = bpfu_state_push_frame(env->cur, subprog, -1);
@@ -339,8 +345,6 @@ static int run_globals(struct bpfu_env *env)
 
 			if (!sub->is_global || !env->sub[i].called || env->sub[i].verified)
 				continue;
-			if (bpfu_vrf_logs(env))
-				bpfu_vrf_log(env, "Validating %s() func#%u...\n", sub->name, i);
 			err = run(env, i);
 			if (err)
 				return err;
@@ -358,22 +362,6 @@ static int run_globals(struct bpfu_env *env)
 
 /* ---- the whole ---- */
 
-static int check_attach(struct bpfu_env *env)
-{
-	if (env->prog->type == BPF_PROG_TYPE_SYSCALL) {
-		if (env->sleepable)
-			return 0;
-		bpfu_vrf_log(env, "Syscall programs can only be sleepable\n");
-		return -EINVAL;
-	}
-	if (env->sleepable && env->prog->type != BPF_PROG_TYPE_KPROBE) {
-		bpfu_vrf_log(env, "Only fentry/fexit/fmod_ret, lsm, iter, uprobe, and struct_ops "
-				  "programs can be sleepable\n");
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int check_all(struct bpfu_env *env, uint64_t fd_array)
 {
 	int err = bpfu_vrf_find_subprogs(env);
@@ -387,12 +375,13 @@ static int check_all(struct bpfu_env *env, uint64_t fd_array)
 	if (!err)
 		err = bpfu_vrf_check_cfg(env);
 	if (!err)
-		err = check_attach(env);
+		bpfu_vrf_find_pkt_changes(env);
+	if (!err)
+		err = bpfu_vrf_check_attach(env);
 	if (!err)
 		err = bpfu_vrf_liveness(env);
 	if (err)
 		return err;
-	bpfu_vrf_find_pkt_changes(env);
 	err = run(env, 0);
 	if (!err)
 		err = run_globals(env);

@@ -181,6 +181,14 @@ int bpfu_vrf_subprog_at(const struct bpfu_env *env, int64_t insn_idx);
 int bpfu_vrf_resolve(struct bpfu_env *env, uint64_t fd_array);
 int bpfu_vrf_check_btf(struct bpfu_env *env);
 int bpfu_vrf_global_args(struct bpfu_env *env, uint32_t subprog);
+/* Does a pointer to this type point to what programs of @type have as their context? */
+bool bpfu_vrf_points_to_ctx(const struct bpfu_btf *btf, enum bpf_prog_type type, uint32_t type_id);
+/* @subprog is called with @regs: if its BTF says something else, it is not to be relied upon. */
+void bpfu_vrf_check_reliable(struct bpfu_env *env, uint32_t subprog, const struct bpfu_reg *regs);
+
+/* ---- attach.c ---- */
+/* Is the program one that may be attached to what it was loaded for? */
+int bpfu_vrf_check_attach(struct bpfu_env *env);
 
 /* ---- alu.c, pointer.c ---- */
 int bpfu_vrf_alu(struct bpfu_env *env, const struct bpf_insn *insn);

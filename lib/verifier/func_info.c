@@ -222,10 +222,9 @@ static bool has_arg_tag(const struct bpfu_btf *btf, uint32_t func_id, uint32_t a
  * Is the type behind the pointer the context? Typedefs count by their own name (bpf_user_pt_regs_t),
  * and a syscall program's context is plain memory that only the tag can name.
  */
-static bool points_to_ctx(const struct bpfu_env *env, uint32_t type_id)
+bool bpfu_vrf_points_to_ctx(const struct bpfu_btf *btf, enum bpf_prog_type type, uint32_t type_id)
 {
-	const struct bpfu_btf *btf = env->prog->btf;
-	const char *name = ctx_name(env->prog->type);
+	const char *name = ctx_name(type);
 	const struct btf_type *t = bpfu_btf_type(btf, type_id);
 
 	for (int depth = 0; t && depth < 32; depth++) {
@@ -258,7 +257,8 @@ static int global_arg(struct bpfu_env *env, uint32_t subprog, uint32_t i, uint32
 			     env->prog->subprogs[subprog].name);
 		return -EINVAL;
 	}
-	if (has_arg_tag(btf, func_id, i, "arg:ctx") || points_to_ctx(env, t->type)) {
+	if (has_arg_tag(btf, func_id, i, "arg:ctx") ||
+	    bpfu_vrf_points_to_ctx(btf, bpfu_prog_acts_as(env->prog), t->type)) {
 		sub->arg[i] = BPFU_GARG_CTX;
 		return 0;
 	}
@@ -272,6 +272,59 @@ static int global_arg(struct bpfu_env *env, uint32_t subprog, uint32_t i, uint32
 	sub->arg_size[i] = (uint32_t)size;
 	sub->nonnull[i] = has_arg_tag(btf, func_id, i, "arg:nonnull");
 	return 0;
+}
+
+/* The prototype of @subprog, if it takes no more than registers and returns an int. */
+static const struct btf_type *plain_proto(const struct bpfu_prog *prog, uint32_t subprog)
+{
+	const struct btf_type *func = func_of(prog, prog->subprogs[subprog].func_type_id);
+	const struct btf_type *proto = func ? bpfu_btf_type(prog->btf, func->type) : NULL;
+
+	if (!proto || BTF_INFO_KIND(proto->info) != BTF_KIND_FUNC_PROTO ||
+	    BTF_INFO_VLEN(proto->info) > 5 || !returns_int(prog, &prog->subprogs[subprog]))
+		return NULL;
+	return proto;
+}
+
+/*
+ * Are the arguments what the prototype says? Of a static function it has to be plain numbers and contexts,
+ * as nothing else was checked when it was compiled, and compilers drop arguments.
+ */
+static bool args_match(const struct bpfu_env *env, uint32_t subprog, const struct bpfu_reg *regs)
+{
+	const struct bpfu_prog *prog = env->prog;
+	const struct btf_type *proto = plain_proto(prog, subprog);
+	const struct btf_param *param = (const void *)(proto + 1);
+	uint32_t id = prog->subprogs[subprog].func_type_id;
+
+	for (uint32_t i = 0; proto && i < BTF_INFO_VLEN(proto->info); i++) {
+		const struct btf_type *t = bpfu_btf_skip_modifiers(prog->btf, param[i].type, NULL);
+		const struct bpfu_reg *reg = &regs[i + 1];
+		bool is_ctx;
+
+		if (t && is_int(t)) {
+			if (reg->type != BPFU_REG_SCALAR)
+				return false;
+			continue;
+		}
+		is_ctx = t && BTF_INFO_KIND(t->info) == BTF_KIND_PTR &&
+			 (has_arg_tag(prog->btf, id, i, "arg:ctx") ||
+			  bpfu_vrf_points_to_ctx(prog->btf, bpfu_prog_acts_as(prog), t->type));
+		if (!is_ctx || reg->type != BPFU_REG_CTX)
+			return false;
+	}
+	return proto;
+}
+
+void bpfu_vrf_check_reliable(struct bpfu_env *env, uint32_t subprog, const struct bpfu_reg *regs)
+{
+	struct bpfu_subprog *sub = &env->prog->subprogs[subprog];
+
+	if (!sub->unreliable && sub->func_type_id)
+		sub->unreliable = !args_match(env, subprog, regs);
+	/* Main is called with a context and nothing else. */
+	if (!subprog && !sub->unreliable && sub->func_type_id)
+		sub->unreliable = BTF_INFO_VLEN(plain_proto(env->prog, 0)->info) != 1;
 }
 
 int bpfu_vrf_global_args(struct bpfu_env *env, uint32_t subprog)

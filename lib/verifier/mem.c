@@ -115,7 +115,7 @@ int bpfu_vrf_check_fixed_off(struct bpfu_env *env, uint32_t regno, bool off_ok)
 bool bpfu_vrf_may_use_packet(const struct bpfu_env *env, const struct bpfu_helper *helper,
 			     bool write)
 {
-	switch (env->prog->type) {
+	switch (bpfu_prog_acts_as(env->prog)) {
 	case BPF_PROG_TYPE_SOCKET_FILTER:
 	case BPF_PROG_TYPE_CGROUP_SKB:
 	case BPF_PROG_TYPE_SCHED_CLS:
@@ -223,15 +223,29 @@ static int access_map_value(struct bpfu_env *env, const struct bpfu_access *a,
 
 /* ---- context ---- */
 
+static bool ctx_access_valid(struct bpfu_env *env, const struct bpfu_access *a,
+			     struct bpfu_ctx_access *info)
+{
+	const struct bpfu_prog_type *ops = env->prog->type_ops;
+
+	if (ops->is_valid_access(a->off, a->size, a->write, env->prog, info))
+		return true;
+	/* Once more for the reason, on a line of its own. */
+	bpfu_vrf_log_close(env);
+	info->log = env->log;
+	ops->is_valid_access(a->off, a->size, a->write, env->prog, info);
+	return false;
+}
+
 static int access_ctx(struct bpfu_env *env, const struct bpfu_access *a, struct bpfu_reg *loaded)
 {
 	struct bpfu_insn_aux *aux = &env->aux[env->insn_idx];
-	struct bpfu_ctx_access info = { .is_ldsx = a->sign, .log = env->log };
+	struct bpfu_ctx_access info = { .is_ldsx = a->sign };
 	int err = bpfu_vrf_check_fixed_off(env, a->regno, false);
 
 	if (err)
 		return err;
-	if (!env->prog->type_ops->is_valid_access(a->off, a->size, a->write, env->prog, &info)) {
+	if (!ctx_access_valid(env, a, &info)) {
 		bpfu_vrf_log(env, "invalid bpf_context access off=%d size=%d\n", a->off, a->size);
 		return -EACCES;
 	}

@@ -191,7 +191,7 @@ void bpfu_vrf_find_pkt_changes(struct bpfu_env *env)
 	graph_build(env, &g, false);
 	graph_spread(env, &g, changes);
 	for (uint32_t i = 0; i < env->prog->subprog_cnt; i++)
-		env->sub[i].changes_pkt = changes[i];
+		env->prog->subprogs[i].changes_pkt = env->sub[i].changes_pkt = changes[i];
 }
 
 static void find_tail_calls(struct bpfu_env *env, const struct graph *g)
@@ -234,7 +234,7 @@ static uint32_t frame_bytes(const struct bpfu_env *env, uint32_t sub)
  */
 static bool private_stack_type(const struct bpfu_prog *prog)
 {
-	switch (prog->type) {
+	switch (bpfu_prog_acts_as(prog)) {
 	case BPF_PROG_TYPE_KPROBE:
 	case BPF_PROG_TYPE_TRACEPOINT:
 	case BPF_PROG_TYPE_PERF_EVENT:

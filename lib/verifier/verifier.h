@@ -13,6 +13,7 @@
 #include "insn/insn.h"
 #include "util/vlog.h"
 
+struct bpfu_func;
 struct bpfu_map;
 struct bpfu_prog;
 
@@ -50,5 +51,13 @@ struct bpfu_insn_aux {
  */
 int bpfu_verify(struct bpfu_prog *prog, uint64_t fd_array, struct bpfu_log *log,
 		struct bpfu_insn_aux **aux);
+
+/*
+ * May @prog, of type EXT or TRACING, be attached to the function @btf_id of the BPF program @dst? *@subprog
+ * becomes which one that is, *@func (may be NULL) its prototype, for free(). 0, -EINVAL, -EFAULT or
+ * -ENOMEM, with the reason in the log (may be NULL).
+ */
+int bpfu_verify_target(const struct bpfu_prog *prog, const struct bpfu_prog *dst, uint32_t btf_id,
+		       struct bpfu_log *log, uint32_t *subprog, struct bpfu_func **func);
 
 #endif

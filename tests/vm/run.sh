@@ -85,6 +85,10 @@ pack_tests() {
 		program "$tests/tests/probe/$exe"
 		line "${exe/_/-}" 120 $exe jit
 	done
+	program "$tests/tests/probe/probe_ext"
+	for side in "${sides[@]}"; do
+		line "probe-ext$([ $side = kernel ] || echo "@$side")" 120 probe_ext $side
+	done
 	program "$tests/tests/probe/probe_sides"
 	for side in kernel user; do
 		for name in $(sed -n "/^foreach kind/,/^]/s/^  '\(.*\)',/\1/p" "$src/tests/probe/meson.build"); do
