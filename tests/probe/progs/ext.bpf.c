@@ -158,6 +158,14 @@ SEC("?fexit") int on_exit(__u64 *ctx)
 	return 0;
 }
 
+__u64 total;
+
+SEC("?fentry") int count_all(__u64 *ctx)
+{
+	__sync_fetch_and_add(&total, 1);
+	return 0;
+}
+
 SEC("?fentry") int read_second(__u64 *ctx)
 {
 	far = ctx[1];
