@@ -294,10 +294,13 @@ static bool args_match(const struct bpfu_env *env, uint32_t subprog, const struc
 {
 	const struct bpfu_prog *prog = env->prog;
 	const struct btf_type *proto = plain_proto(prog, subprog);
-	const struct btf_param *param = (const void *)(proto + 1);
 	uint32_t id = prog->subprogs[subprog].func_type_id;
+	const struct btf_param *param;
 
-	for (uint32_t i = 0; proto && i < BTF_INFO_VLEN(proto->info); i++) {
+	if (!proto)
+		return false;
+	param = (const void *)(proto + 1);
+	for (uint32_t i = 0; i < BTF_INFO_VLEN(proto->info); i++) {
 		const struct btf_type *t = bpfu_btf_skip_modifiers(prog->btf, param[i].type, NULL);
 		const struct bpfu_reg *reg = &regs[i + 1];
 		bool is_ctx;
@@ -313,7 +316,7 @@ static bool args_match(const struct bpfu_env *env, uint32_t subprog, const struc
 		if (!is_ctx || reg->type != BPFU_REG_CTX)
 			return false;
 	}
-	return proto;
+	return true;
 }
 
 void bpfu_vrf_check_reliable(struct bpfu_env *env, uint32_t subprog, const struct bpfu_reg *regs)
