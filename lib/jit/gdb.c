@@ -9,7 +9,6 @@
 
 #include <elf.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 
 #include "jit/dwarf.h"
@@ -68,15 +67,10 @@ static void fork_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/*
- * With signals blocked, whose handlers may free programs; but SIGTRAP, which gdb's breakpoint raises: were it
- * blocked, the kernel would take the process's handler away.
- */
+/* With signals blocked, whose handlers may free programs; but SIGTRAP, which gdb's breakpoint raises. */
 static void list_lock(uint64_t *signals)
 {
-	const uint64_t blocked = ~(1ull << (SIGTRAP - 1));
-
-	bpfu_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&blocked, (long)signals, sizeof(blocked), 0, 0);
+	bpfu_signals_block_async(signals);
 	pthread_mutex_lock(&lock);
 }
 
