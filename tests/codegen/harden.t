@@ -254,7 +254,7 @@ b: call 0x10012
 2a: cmp dword ptr [r11], 0x21
 2e: jae 0x10054
 30: mov r10d, edx
-33: mov r10, qword ptr [rsi + r10*8 + 0xa0]
+33: mov r10, qword ptr [rsi + r10*8 + 0xa8]
 3b: test r10, r10
 3e: je 0x10054
 40: mov r10, qword ptr [r10 + 0x40]
@@ -295,7 +295,7 @@ c: add x26, sp, #0x18
 44: b.hs #0x10070
 48: mov w10, w2
 4c: add x10, x1, x10, lsl #3
-50: ldr x10, [x10, #0xa0]
+50: ldr x10, [x10, #0xa8]
 54: cbz x10, #0x10070
 58: ldr x10, [x10, #0x40]
 5c: cbz x10, #0x10070
