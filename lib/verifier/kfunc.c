@@ -239,7 +239,7 @@ static bool may_call(const struct bpfu_prog *prog, const struct bpfu_func *func,
 {
 	if (func->flags & BPFU_FUNC_SESSION)
 		return bpfu_prog_is_session(prog);
-	return !rule->prog_types || rule->prog_types >> prog->type & 1;
+	return !rule->prog_types || rule->prog_types >> bpfu_prog_acts_as(prog) & 1;
 }
 
 int bpfu_vrf_kfunc_call(struct bpfu_env *env, const struct bpf_insn *insn)
