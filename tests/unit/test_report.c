@@ -169,11 +169,11 @@ static void csv(void **state)
 		      "bench,target,nr_loops,producers,trig_batch_iters,ns_per_op,ci95_lo,ci95_hi,"
 		      "distinguishable,trigger_ns,null_ns,gross_ns,floor_ns,throughput_mean_m,"
 		      "throughput_stddev_m,events_expected,events_counted,rounds,seed,warnings,"
-		      "programs\n"
+		      "programs,stacktrace\n"
 		      "bpf-loop,user:jit=on,10,1,,1.364,1.35,1.38,1,1520.25,0.163,1.527,1.3,652.8,3.5,"
-		      "8000,8000,100,0x0000000000abcdef,,\n"
+		      "8000,8000,100,0x0000000000abcdef,,,0\n"
 		      "\"odd,\"\"name\"\".o:p\",user:jit=on,,2,100,0.001,0,0.042,0,,21.5,0,0,0,0,0,0,"
-		      "100,0x0000000000abcdef,machine speed drifted 5 %,\n");
+		      "100,0x0000000000abcdef,machine speed drifted 5 %,,0\n");
 }
 
 /* The first line of the JSON view, parsed; then the second. */
