@@ -22,11 +22,14 @@ static bool matches(const char *pattern, const char *name)
 	return !pattern || !fnmatch(pattern, name, 0);
 }
 
-static int no_program(const char *what, const char *pattern, const struct suggest *s,
-		      struct errline *e)
+static int no_program(const char *what, const char *pattern, const char *optional,
+		      const struct suggest *s, struct errline *e)
 {
 	char hint[128];
 
+	if (!pattern && optional)
+		return errline_set(e, -ENOENT, "'%s' has only programs that are not loaded unless asked for, such as "
+				   "'%s': name one, as in %s:%s", what, optional, what, optional);
 	if (!pattern)
 		return errline_set(e, -ENOENT, "'%s' has no BPF program", what);
 	return errline_set(e, -ENOENT, "'%s' has no program '%s'%s ('*' shows all)", what, pattern,
@@ -50,6 +53,7 @@ static int add_prog(struct dump_source *s, int fd, const struct dump_request *re
 static int choose(struct bpf_object *obj, const char *path, const char *pattern, struct errline *e)
 {
 	struct bpf_program *prog;
+	const char *optional = NULL;
 	struct suggest s;
 	int nr = 0;
 
@@ -59,6 +63,7 @@ static int choose(struct bpf_object *obj, const char *path, const char *pattern,
 		bool asked = pattern && !strcmp(pattern, name);
 
 		suggest_offer(&s, name);
+		optional = optional ? optional : name;
 		if (matches(pattern, name) && (asked || bpf_program__autoload(prog))) {
 			bpf_program__set_autoload(prog, true);
 			nr++;
@@ -66,7 +71,7 @@ static int choose(struct bpf_object *obj, const char *path, const char *pattern,
 			bpf_program__set_autoload(prog, false);
 		}
 	}
-	return nr ? nr : no_program(path, pattern, &s, e);
+	return nr ? nr : no_program(path, pattern, optional, &s, e);
 }
 
 static int open_object(struct dump_source *s, const char *path, const char *pattern,
@@ -81,6 +86,13 @@ static int open_object(struct dump_source *s, const char *path, const char *patt
 	err = choose(s->obj, path, pattern, e);
 	if (err < 0)
 		return err;
+	bpf_object__for_each_program(prog, s->obj) {
+		const char *lacks = bpf_program__autoload(prog) ? object_prog_lacks(prog) : NULL;
+
+		if (lacks)
+			return errline_set(e, -EINVAL, "cannot load program '%s' of '%s': %s",
+					   bpf_program__name(prog), path, lacks);
+	}
 	libbpf_log_clear();
 	err = bpf_object__load(s->obj);
 	if (err)
@@ -136,7 +148,7 @@ static int add_bench_progs(struct dump_source *s, const bool *before, const stru
 			s->nr--;
 		}
 	}
-	return err || s->nr ? err : no_program(req->what, req->program, &hint, e);
+	return err || s->nr ? err : no_program(req->what, req->program, NULL, &hint, e);
 }
 
 static int choose_bench(const struct bench *bench, void *ctx)

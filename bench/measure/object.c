@@ -455,3 +455,13 @@ void object_release_all(struct suite *s)
 	s->objects = NULL;
 	s->nr_objects = 0;
 }
+
+const char *object_prog_lacks(const struct bpf_program *prog)
+{
+	enum bpf_prog_type type = bpf_program__type(prog);
+
+	if (type != BPF_PROG_TYPE_EXT &&
+	    (type != BPF_PROG_TYPE_TRACING || strchr(bpf_program__section_name(prog), '/')))
+		return NULL;
+	return "it is for a function of another program; only a process that has loaded that one can load it";
+}

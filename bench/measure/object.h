@@ -12,6 +12,7 @@
 #include "measure/suite.h"
 
 struct bpf_object;
+struct bpf_program;
 
 /* True if @arg names a file rather than a bench. */
 bool object_is_path(const char *arg);
@@ -29,5 +30,11 @@ void object_release_all(struct suite *s);
  * names the file and the remedy.
  */
 int object_check_elf(const char *path, struct errline *e);
+
+/*
+ * What a program needs that only the process that has loaded another program can give: a line for the user, or NULL.
+ * That is of programs for functions of other programs (freplace, and fentry and fexit without a target).
+ */
+const char *object_prog_lacks(const struct bpf_program *prog);
 
 #endif

@@ -70,14 +70,14 @@ static json_t *reason_of(const char *log, int err)
 static json_t *verdict(const struct target *t, const char *path, const struct bpf_program *prog, int err,
 		       const char *log, bool whole)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *lacks = object_prog_lacks(prog);
 	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "schema", SCHEMA_VERIFY, "object",
 			      slash ? slash + 1 : path, "program", bpf_program__name(prog), "section",
 			      bpf_program__section_name(prog), "target", t->spec, "accepted", !err);
 
 	if (err) {
 		json_object_set_new(o, "errno", json_integer(-err));
-		json_object_set_new(o, "reason", reason_of(log, err));
+		json_object_set_new(o, "reason", lacks && !log[0] ? json_string(lacks) : reason_of(log, err));
 	}
 	read_stats(o, log);
 	if (whole)

@@ -5,6 +5,10 @@ usage_error "dump shows one bench or object file; 'c' is too many" dump arr-inc 
 usage_error "'arr-inc' has no program 'inc_nul'*" dump --on "$TARGET" arr-inc inc_nul
 usage_error "'*types.bpf.o' has no program 'my_xdq'; did you mean 'my_xdp'?*" dump --on "$TARGET" \
 	"$OBJECTS/types.bpf.o" my_xdq
+usage_error "'*extension.bpf.o' has only programs that are not loaded unless asked for, such as 'replaces': name one, *" \
+	dump --on "$TARGET" "$OBJECTS/extension.bpf.o"
+usage_error "cannot load program 'traces' of '*extension.bpf.o': it is for a function of another program; *" \
+	dump --on "$TARGET" "$OBJECTS/extension.bpf.o:traces"
 usage_error "'count-local' has no BPF program" dump --on "$TARGET" count-local
 usage_error "--arch is for machine code: --xlated has none" dump --arch arm64 --xlated arr-inc
 usage_error "--arch: 'mips' is not x86_64 or arm64" dump --arch mips arr-inc

@@ -28,6 +28,10 @@ expect 2 "$BPFLAB" verify --on "$TARGET" -v --json "$OBJECTS/rejected.bpf.o"
 cp out r.json
 json r.json "not r[0]['accepted'] and r[0]['errno'] == 13 and \"R1 invalid mem access\" in r[0]['log'] and 'R10=fp0' in r[0]['log']"
 
+# what only another process can load
+expect 2 "$BPFLAB" verify --on "$TARGET" "$OBJECTS/extension.bpf.o"
+in_out "*errno *: it is for a function of another program; only a process that has loaded that one can load it"
+
 usage_error "verify takes an object file, *" verify
 usage_error "'arr-inc' is no object file *" verify arr-inc
 usage_error "'$OBJECTS/straight.bpf.o' has no program 'x'" verify --on "$TARGET" "$OBJECTS/straight.bpf.o:x"
