@@ -641,6 +641,21 @@ static void attached_host(void)
 	ext__destroy(e);
 }
 
+/* Kernels have all arguments of a tracepoint for every program on it (docs/differences.md). */
+static void far_context(void)
+{
+	struct ext *e = LOAD("raw_far", "raw_host", "raw_host");
+	int fd = attach(e);
+
+	if (on_user)
+		expect_eq(fd, -EOPNOTSUPP);
+	else
+		expect_true(fd >= 0);
+	if (fd >= 0)
+		close(fd);
+	ext__destroy(e);
+}
+
 /* ---- which side, and how ---- */
 
 static void choose_side(int argc, char **argv)
@@ -701,6 +716,7 @@ int main(int argc, char **argv)
 		{ "traced_flow", traced_flow },
 		{ "nesting", nesting },
 		{ "attached_host", attached_host },
+		{ "far_context", far_context },
 	};
 
 	if (argc < 2 || (strcmp(argv[1], "user") && strcmp(argv[1], "kernel"))) {

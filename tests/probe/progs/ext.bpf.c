@@ -96,6 +96,12 @@ SEC("?freplace") int count_raw(int x)
 	return 0;
 }
 
+SEC("?freplace") int raw_far(struct bpf_raw_tracepoint_args *ctx)
+{
+	hits += ctx->args[0] != 0;
+	return 0;
+}
+
 SEC("?freplace") int some_raw(int x)
 {
 	return x;
