@@ -89,8 +89,10 @@ static void walk_call(struct bpfu_env *env, struct walk *w, uint32_t i)
 		env->vinsn[i].prune_point = true;
 		env->vinsn[i + 1].prune_point = true;
 	} else if (calls_back(insn)) {
-		/* Each way out of the callback continues here: merge them. */
+		/* Nor is the body explored again for a call that is as one before. */
 		env->vinsn[i].prune_point = true;
+		env->vinsn[i].force_checkpoint = true;
+		/* Each way out of the callback continues here: merge them. */
 		env->vinsn[i + 1].prune_point = true;
 		env->vinsn[i + 1].force_checkpoint = true;
 	} else {

@@ -308,10 +308,13 @@ static int store(struct bpfu_env *env, uint32_t insn_idx, uint32_t compared)
 	return charge(env, copy);
 }
 
-/* A state that keeps not matching is not worth its place. */
-static bool is_useless(const struct bpfu_state *state)
+/*
+ * A state that keeps not matching is not worth its place. Where states are always stored they are few, and meant to
+ * be met again later: around calls of callbacks within loops by each round.
+ */
+static bool is_useless(const struct bpfu_state *state, bool always)
 {
-	uint32_t patience = 3;
+	uint32_t patience = always ? 64 : 3;
 
 	return state->misses > state->hits * patience + patience;
 }
@@ -339,7 +342,7 @@ int bpfu_vrf_visit(struct bpfu_env *env, uint32_t insn_idx)
 			return 1;
 		}
 		old->misses += add;
-		if (!is_useless(old)) {
+		if (!is_useless(old, env->vinsn[insn_idx].force_checkpoint)) {
 			link = &old->next;
 			continue;
 		}

@@ -591,6 +591,28 @@ SEC("raw_tp") __failure(EACCES) int callback_after_branches_reads(void *ctx)
 	return 0;
 }
 
+/* A call that is as one before, in rounds of loops that are not alike: its body is explored once for each. */
+static noinline int branch_and_loop(int x)
+{
+	__u64 cnt = 0;
+
+	if (bpf_get_prandom_u32() & 1)
+		asm volatile("" : "+r"(x));
+	bpf_loop(3, cb_count, &cnt, 0);
+	return 0;
+}
+
+SEC("raw_tp") __success int callback_in_rounds(void *ctx)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < 5; i++) {
+#pragma clang loop unroll(disable)
+		for (int j = 0; j < 3; j++)
+			branch_and_loop(j);
+	}
+	return 0;
+}
+
 /* Exactly three iterations: only counting iterations can tell that this is safe. */
 SEC("raw_tp") __failure(EINVAL) __kernel(0) int callback_counted_iterations(void *ctx)
 {
