@@ -7,7 +7,7 @@ in_out "What differs in glob-arr-inc:"
 in_out "instructions *"
 in_out "ns an event; *"
 in_out "*helper      bpf_get_smp_processor_id*"
-! grep -q "perf_event on" out || in_out "* *  *  -*task-clock (ns)"
+! grep -q "perf_event on" out || in_out "* *  *  [-+]*task-clock (ns)"
 grep -q "^+ .*fs:\|^+ .*mrs\|^[+].*per CPU" out || in_out "+ *"
 json r.json "'instructions' in r[0]['why']['Difference of the code']"
 expect 0 "$BPFLAB" report r.json -o page.html
