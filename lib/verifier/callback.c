@@ -16,7 +16,10 @@
  *
  * That X is within W uses the values that the body wrote, so those that W does not leave open are marked
  * as having mattered (lineage.h, prune.c). What it did not write is in X what it was in W, whatever
- * that was: registers of the caller, and slots that were not written since.
+ * that was: registers of the caller, and slots that were not written since. This holds for states of one
+ * call only: what a later iteration, or what follows the loop, does with such values does not show in
+ * the states of the first one. So within a callback only states of the same call are compared (equal.c);
+ * a call that is as one before is found equal where it is made.
  */
 #include <errno.h>
 #include <stdlib.h>

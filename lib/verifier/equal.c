@@ -158,7 +158,7 @@ static bool match_refs(const struct bpfu_state *old, const struct bpfu_state *cu
 	return true;
 }
 
-/* The cheap differences first. */
+/* The cheap differences first. Of callbacks those of the same call are alike (callback.c). */
 static bool same_shape(const struct bpfu_state *old, const struct bpfu_state *cur)
 {
 	/* A speculative path may have ended at a barrier, or after its window. */
@@ -168,28 +168,7 @@ static bool same_shape(const struct bpfu_state *old, const struct bpfu_state *cu
 	for (uint32_t d = 0; d <= old->depth; d++)
 		if (old->frame[d]->callsite != cur->frame[d]->callsite ||
 		    old->frame[d]->subprog != cur->frame[d]->subprog ||
-		    (old->frame[d]->callback >= 0) != (cur->frame[d]->callback >= 0))
-			return false;
-	return true;
-}
-
-/*
- * What the iterations that follow begin with: dead in the state as it may be, it is not part of it. Of
- * one call of a helper come callbacks with other arguments where the call is reached with others.
- */
-static bool match_callback_args(struct bpfu_env *env, int32_t old, int32_t cur,
-				struct bpfu_idmap *ids, enum bpfu_match how)
-{
-	const struct bpfu_reg *o, *c;
-
-	if (old == cur)
-		return true;
-	o = bpfu_state_top(env->callback[old].entry)->reg;
-	c = bpfu_state_top(env->callback[cur].entry)->reg;
-	if (how == BPFU_MATCH_SAFE)
-		how = BPFU_MATCH_COVERS;
-	for (int r = BPF_REG_1; r <= BPF_REG_5; r++)
-		if (!bpfu_vrf_match_reg(env, &o[r], &c[r], ids, how))
+		    old->frame[d]->callback != cur->frame[d]->callback)
 			return false;
 	return true;
 }
@@ -212,8 +191,7 @@ bool bpfu_vrf_match(struct bpfu_env *env, const struct bpfu_state *old,
 			if (live >> r & 1 &&
 			    !bpfu_vrf_match_reg(env, &o->reg[r], &c->reg[r], &ids, how))
 				return false;
-		if (!match_slots(env, o, c, &ids, how) ||
-		    !match_callback_args(env, o->callback, c->callback, &ids, how))
+		if (!match_slots(env, o, c, &ids, how))
 			return false;
 	}
 	return match_refs(old, cur, &ids);

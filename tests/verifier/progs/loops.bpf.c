@@ -591,6 +591,68 @@ SEC("raw_tp") __failure(EACCES) int callback_after_branches_reads(void *ctx)
 	return 0;
 }
 
+struct late {
+	__u64 round;
+	__u64 idx;
+};
+
+/* The first round does not read the index, the second one does. */
+static int cb_late(__u32 i, struct late *c)
+{
+	if (c->round == 0) {
+		bpf_get_prandom_u32();
+		if (bpf_get_prandom_u32() & 1)
+			bpf_get_prandom_u32();
+		c->round = 1;
+		return 0;
+	}
+	return (int)in[c->idx] & 1;
+}
+
+static int cb_rounds(__u32 i, struct late *c)
+{
+	bpf_get_prandom_u32();
+	if (bpf_get_prandom_u32() & 1)
+		bpf_get_prandom_u32();
+	c->round += 1;
+	return 0;
+}
+
+/*
+ * Two indices reach one call: that a first round is as another one does not make the second one so, nor what
+ * follows the loop. Either is explored first.
+ */
+#define LATE(name, first, second)                                                                  \
+	SEC("raw_tp") __failure(EACCES) int callback_reads_later_##name(void *ctx)                 \
+	{                                                                                          \
+		struct late c = { .idx = first };                                                  \
+												   \
+		if (bpf_get_prandom_u32() & 1) {                                                   \
+			asm volatile("" ::: "memory");                                             \
+			c.idx = second;                                                            \
+		}                                                                                  \
+		asm volatile("" : : "r"(&c) : "memory");                                           \
+		bpf_loop(10, cb_late, &c, 0);                                                      \
+		return 0;                                                                          \
+	}                                                                                          \
+												   \
+	SEC("raw_tp") __failure(EACCES) int callback_used_after_##name(void *ctx)                  \
+	{                                                                                          \
+		struct late c = { 0 };                                                             \
+		__u64 idx = first;                                                                 \
+												   \
+		if (bpf_get_prandom_u32() & 1) {                                                   \
+			asm volatile("" ::: "memory");                                             \
+			idx = second;                                                              \
+		}                                                                                  \
+		asm volatile("" : "+r"(idx) : "r"(&c) : "memory");                                 \
+		bpf_loop(10, cb_rounds, &c, 0);                                                    \
+		return c.round == 2 ? (int)in[idx] : 0;                                            \
+	}
+
+LATE(safe_first, 5, 1 << 20)
+LATE(safe_last, 1 << 20, 5)
+
 /* A call that is as one before, in rounds of loops that are not alike: its body is explored once for each. */
 static noinline int branch_and_loop(int x)
 {
