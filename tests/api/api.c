@@ -2,6 +2,7 @@
 /* The runner of the api tests, and the short forms of commands. */
 #include "api.h"
 
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -289,4 +290,28 @@ int btf_small(void)
 	memcpy(blob.types, types, sizeof(types));
 	memcpy(blob.strings, strings, sizeof(strings));
 	return sys_attr(BPF_BTF_LOAD, &attr);
+}
+
+static int offset_in_program(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	uintptr_t addr = *(uint64_t *)ctx;
+
+	*(uint64_t *)ctx = 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && addr >= start && addr < start + p->p_filesz)
+			*(uint64_t *)ctx = addr - start + p->p_offset;
+	}
+	return 1; /* the program comes first */
+}
+
+uint64_t api_file_offset(const void *fn)
+{
+	uint64_t at = (uintptr_t)fn;
+
+	dl_iterate_phdr(offset_in_program, &at);
+	expect_true(at);
+	return at;
 }

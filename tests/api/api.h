@@ -119,4 +119,7 @@ int btf_small(void);
 #define LD_MAP_VALUE(d, fd, o)                                                                     \
 	INSN(BPF_LD | BPF_IMM | BPF_DW, d, BPF_PSEUDO_MAP_VALUE, 0, fd), INSN(0, 0, 0, 0, o)
 
+/* Where the program's file has what is loaded at @fn, whatever page is there now. */
+uint64_t api_file_offset(const void *fn);
+
 #endif

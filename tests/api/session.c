@@ -4,7 +4,6 @@
  * may return; which programs go on which links; how often they run on places of this process, and what they
  * keep in between. tests/probe/session.c has the rest, which is about libbpfu.
  */
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -159,28 +158,12 @@ __asm__(".pushsection .text\n.globl session_place\n.type session_place, %functio
 
 #define RESULT(a) (3 * ((a) + 1))
 
-static int in_program(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	uintptr_t addr = *(uint64_t *)ctx;
-
-	*(uint64_t *)ctx = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type == PT_LOAD && addr >= start && addr < start + p->p_filesz)
-			*(uint64_t *)ctx = addr - start + p->p_offset;
-	}
-	return 1; /* the program comes first */
-}
-
 static int link_place(int prog, uint32_t attach_type, uint32_t flags)
 {
-	uint64_t offset = ptr(session_place);
+	uint64_t offset = api_file_offset(session_place);
 	struct multi m = { .prog_fd = (uint32_t)prog, .attach_type = attach_type, .path = ptr(SELF),
 			   .offsets = ptr(&offset), .cnt = 1, .multi_flags = flags };
 
-	dl_iterate_phdr(in_program, &offset);
 	return sys_bpf(BPF_LINK_CREATE, &m, offsetof(struct multi, pad));
 }
 

@@ -3,7 +3,6 @@
  * uprobes and uretprobes of this process, as perf events and as uprobe.multi: how often the program
  * runs, what it is told, what links tell, what is refused.
  */
-#include <link.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,31 +46,6 @@ FUNCTION(begins_with_nop5, "nop; add x0, x0, #1; ret");
 #define PT_RET 0
 #define PT_PC (32 * 8)
 #endif
-
-static int offset_in_program(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	uintptr_t addr = *(uint64_t *)ctx;
-
-	*(uint64_t *)ctx = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type == PT_LOAD && addr >= start && addr < start + p->p_filesz)
-			*(uint64_t *)ctx = addr - start + p->p_offset;
-	}
-	return 1; /* the program comes first */
-}
-
-/* Where the file has what is loaded at @fn, whatever page is there now. */
-static uint64_t offset_of(long (*fn)(long))
-{
-	uint64_t at = ptr(fn);
-
-	dl_iterate_phdr(offset_in_program, &at);
-	expect_true(at);
-	return at;
-}
 
 /* ---- the program ---- */
 
@@ -199,7 +173,7 @@ static void entries(void)
 	if (!expect_ok(prog))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(fns); i++) {
-		event = perf_event(SELF, offset_of(fns[i]), 0, 0);
+		event = perf_event(SELF, api_file_offset(fns[i]), 0, 0);
 		link = link_event(prog, event, 100 + i);
 		if (!expect_ok(event) || !expect_ok(link))
 			continue;
@@ -214,7 +188,7 @@ static void entries(void)
 
 static void returns(void)
 {
-	int prog = load(0), event = perf_event(SELF, offset_of(begins_with_push), 1, getpid());
+	int prog = load(0), event = perf_event(SELF, api_file_offset(begins_with_push), 1, getpid());
 	int link = link_event(prog, event, 7);
 	struct seen s;
 
@@ -238,7 +212,7 @@ static void returns(void)
 /* The older way: the program goes with the event. */
 static void by_ioctl(void)
 {
-	int prog = load(0), event = perf_event(SELF, offset_of(begins_with_nop), 0, 0);
+	int prog = load(0), event = perf_event(SELF, api_file_offset(begins_with_nop), 0, 0);
 
 	expect_ok(event);
 	expect_eq(ioctl(event, PERF_EVENT_IOC_SET_BPF, prog), 0);
@@ -253,8 +227,8 @@ static void by_ioctl(void)
 
 static void many(void)
 {
-	uint64_t offsets[] = { offset_of(begins_with_nop), offset_of(begins_with_push),
-			       offset_of(begins_with_nop5) };
+	uint64_t offsets[] = { api_file_offset(begins_with_nop), api_file_offset(begins_with_push),
+			       api_file_offset(begins_with_nop5) };
 	uint64_t cookies[] = { 1, 20, 300 };
 	int prog = load(UPROBE_MULTI), link;
 	struct multi m = { .prog_fd = (uint32_t)prog, .path = ptr(SELF), .offsets = ptr(offsets),
@@ -287,7 +261,7 @@ static void many(void)
 
 static void many_errors(void)
 {
-	uint64_t offset = offset_of(begins_with_nop);
+	uint64_t offset = api_file_offset(begins_with_nop);
 	int prog = load(UPROBE_MULTI), other = load(0);
 	const struct multi good = { .prog_fd = (uint32_t)prog, .path = ptr(SELF),
 				    .offsets = ptr(&offset), .cnt = 1 };
@@ -334,7 +308,7 @@ static void many_errors(void)
 
 static void event_errors(void)
 {
-	uint64_t offset = offset_of(begins_with_nop);
+	uint64_t offset = api_file_offset(begins_with_nop);
 
 	expect_eq(perf_event("/nonexistent", offset, 0, 0), -ENOENT);
 	expect_eq(perf_event("/", offset, 0, 0), -EINVAL);
@@ -362,7 +336,7 @@ struct info {
 
 static void link_info(void)
 {
-	uint64_t offset = offset_of(begins_with_nop), cookie = 9, offset_out = 0, cookie_out = 0;
+	uint64_t offset = api_file_offset(begins_with_nop), cookie = 9, offset_out = 0, cookie_out = 0;
 	int prog = load(0), event = perf_event(SELF, offset, 1, 0), link;
 	struct info info = { 0 };
 	uint32_t len = sizeof(info);
@@ -399,7 +373,7 @@ static void start(void)
 {
 	map_fd = map_new(BPF_MAP_TYPE_ARRAY, 4, sizeof(struct seen), 1, 0);
 	expect_ok(map_fd);
-	if (perf_event(SELF, offset_of(begins_with_nop), 0, 0) < 0 && !api_user) {
+	if (perf_event(SELF, api_file_offset(begins_with_nop), 0, 0) < 0 && !api_user) {
 		printf("this kernel has no uprobes\n");
 		exit(77);
 	}

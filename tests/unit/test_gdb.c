@@ -22,6 +22,7 @@
 #include "jit/jit.h"
 #include "obj/obj.h"
 #include "percpu/rcu.h"
+#include "read_bytes.h"
 
 /* The interface, by gdb's manual. */
 struct entry {
@@ -118,22 +119,6 @@ static uint64_t symbol(const uint8_t *file, const char *suffix, uint64_t *size)
 		return text->sh_addr + syms[i].st_value;
 	}
 	return 0;
-}
-
-static uint64_t u64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint32_t u32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
 }
 
 /* Is there an FDE of the @size bytes at @addr? Entries have a length, then the distance to their CIE, or 0. */

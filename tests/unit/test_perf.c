@@ -21,6 +21,7 @@
 #include "bpfu/bpfu.h"
 #include "insn/insn.h"
 #include "jit/jit.h"
+#include "read_bytes.h"
 
 static char dir[64], map_path[64], dump_path[128];
 
@@ -138,22 +139,6 @@ static void test_map(void **state)
 	assert_int_equal(map_lines("_later", &addr, &size) + map_lines("_mapped", &addr, &size),
 			 map_lines("_F", &addr, &size));
 	option("perf_map", false);
-}
-
-static uint32_t u32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint64_t u64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
 }
 
 /* Walk the records; how many loads end in @suffix. *@code: the code of the last. */
